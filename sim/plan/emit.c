@@ -1,0 +1,65 @@
+#include "plan/emit.h"
+
+void vs_emit_begin(struct vs_emit *e, struct vs_plan *plan, struct vs_phase *phase,
+                   const char *name) {
+    vs_phase_clear(phase, name);
+    *e = (struct vs_emit){.plan = plan, .phase = phase};
+    for (size_t i = 0; i < VS_LANE_COUNT; i++)
+        e->last[i] = VS_NO_OP;
+}
+
+bool vs_emit_end(struct vs_emit *e, struct vs_err *err) {
+    return e->failed ? vs_err_nomem(err) : true;
+}
+
+static void act(struct vs_emit *e, enum vs_mem_verb verb, vs_buffer_id id) {
+    if (e->failed || id == VS_NO_BUFFER)
+        return;
+    struct vs_mem_action action = {verb, id};
+    e->failed = !vs_vec_push(&e->phase->mem, action);
+}
+
+vs_buffer_id vs_emit_take_in(struct vs_emit *e, const struct vs_buffer *buffer) {
+    if (e->failed || buffer->bytes == 0)
+        return VS_NO_BUFFER;
+    vs_buffer_id id = vs_plan_buffer(e->plan, buffer);
+    e->failed = id == VS_NO_BUFFER;
+    act(e, VS_MEM_TAKE, id);
+    return id;
+}
+
+vs_buffer_id vs_emit_take(struct vs_emit *e, enum vs_tag tag, const char *what, int32_t layer,
+                          uint64_t bytes) {
+    struct vs_buffer b = {
+        .what = what, .layer = layer, .home = VS_HOME_GPU, .tag = tag, .bytes = bytes};
+    return vs_emit_take_in(e, &b);
+}
+
+void vs_emit_retake(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_TAKE, id); }
+
+void vs_emit_give(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_GIVE, id); }
+
+void vs_emit_touch(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_TOUCH, id); }
+
+void vs_emit_after(struct vs_emit *e, vs_op_id op) {
+    if (e->failed || op == VS_NO_OP)
+        return;
+    e->failed = !vs_vec_push(&e->phase->deps, op);
+}
+
+vs_op_id vs_emit_op(struct vs_emit *e, const struct vs_op *op) {
+    if (e->failed)
+        return VS_NO_OP;
+    struct vs_op o = *op;
+    o.first_mem = e->mem_mark;
+    o.mem_count = (uint32_t)e->phase->mem.count - e->mem_mark;
+    o.first_dep = e->dep_mark;
+    o.dep_count = (uint32_t)e->phase->deps.count - e->dep_mark;
+    if (!vs_vec_push(&e->phase->ops, o)) {
+        e->failed = true;
+        return VS_NO_OP;
+    }
+    e->mem_mark = (uint32_t)e->phase->mem.count;
+    e->dep_mark = (uint32_t)e->phase->deps.count;
+    return e->last[o.lane] = (vs_op_id)(e->phase->ops.count - 1);
+}

@@ -1,0 +1,40 @@
+/* Writes a phase in program order: take and give memory, then the operation that needed it.
+ *
+ *     vs_buffer_id y = vs_emit_take(e, VS_TAG_WORKSPACE, "norm output", layer, 2 * d * tokens);
+ *     vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_ELEMENT, .what = "input_layernorm", ...});
+ *     vs_emit_give(e, x);
+ *
+ * When memory runs out `failed` is set, everything after does nothing, and vs_emit_end says so. */
+#ifndef VS_PLAN_EMIT_H
+#define VS_PLAN_EMIT_H
+
+#include "plan/plan.h"
+
+struct vs_emit {
+    struct vs_plan *plan;
+    struct vs_phase *phase;
+    uint32_t mem_mark, dep_mark; /* first action and dependency that no operation owns yet */
+    vs_op_id last[VS_LANE_COUNT];
+    bool failed;
+};
+
+void vs_emit_begin(struct vs_emit *e, struct vs_plan *plan, struct vs_phase *phase,
+                   const char *name);
+bool vs_emit_end(struct vs_emit *e, struct vs_err *err);
+
+/* A fresh buffer on the GPU, taken now. 0 bytes give VS_NO_BUFFER, which every call accepts. */
+vs_buffer_id vs_emit_take(struct vs_emit *e, enum vs_tag tag, const char *what, int32_t layer,
+                          uint64_t bytes);
+/* The same anywhere. */
+vs_buffer_id vs_emit_take_in(struct vs_emit *e, const struct vs_buffer *buffer);
+/* Takes a buffer that exists in the plan (weights, gradients, states). */
+void vs_emit_retake(struct vs_emit *e, vs_buffer_id id);
+void vs_emit_give(struct vs_emit *e, vs_buffer_id id);
+void vs_emit_touch(struct vs_emit *e, vs_buffer_id id);
+
+/* The next operation waits for `op` too; VS_NO_OP is ignored. */
+void vs_emit_after(struct vs_emit *e, vs_op_id op);
+/* Adds an operation that owns the actions and dependencies since the last one. */
+vs_op_id vs_emit_op(struct vs_emit *e, const struct vs_op *op);
+
+#endif

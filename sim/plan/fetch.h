@@ -1,0 +1,29 @@
+/* Weights that do not live on the GPU: copied over the link before each use, some layers ahead.
+ *
+ * A pass over the layers is a sequence of uses (forward 0..L-1, backward L-1..0). vs_fetch_need
+ * makes the weights of one use available and starts the copies of the next `prefetch` uses; a copy
+ * waits until the use `prefetch`+1 before it is over, so that at most prefetch+1 layers are on the
+ * GPU at once. The layer of the last forward use stays for the first backward use. */
+#ifndef VS_PLAN_FETCH_H
+#define VS_PLAN_FETCH_H
+
+#include "plan/emit.h"
+
+struct vs_fetch {
+    uint32_t use_count, next; /* uses in all; the next use to be copied */
+    uint32_t layers;
+    unsigned ahead;
+    vs_buffer_id *held;      /* per use: the copy on the GPU, or VS_NO_BUFFER */
+    vs_op_id *copied, *done; /* per use: its copy, the last operation of its use */
+};
+
+/* Arrays live in the plan's arena. backward: the pass goes back over the layers too. */
+bool vs_fetch_begin(struct vs_fetch *f, struct vs_plan *plan, bool backward, struct vs_err *err);
+/* Call before the operations of use number `use`, then vs_fetch_done behind its last one. */
+void vs_fetch_need(struct vs_fetch *f, struct vs_emit *e, uint32_t use);
+void vs_fetch_done(struct vs_fetch *f, struct vs_emit *e, uint32_t use, vs_op_id last);
+
+/* Bytes of a layer that cross the link for one use. */
+uint64_t vs_layer_fetch_bytes(const struct vs_plan *plan, uint32_t layer);
+
+#endif

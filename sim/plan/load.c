@@ -1,0 +1,174 @@
+#include "plan/load.h"
+
+#include "engine/engine.h"
+
+/* Names of data folders: what a tensor becomes on its way. */
+static bool quantizes_on_load(const struct vs_plan *plan, const struct vs_weight *w) {
+    return plan->format.kind == VS_FORMAT_BNB && w->type != plan->rest;
+}
+
+static bool one_buffer(const struct vs_plan *plan) {
+    return vs_streq(vs_engine_rule(plan->c->engine, "weights", "per_tensor"), "one_buffer");
+}
+
+static bool upcast(const struct vs_plan *plan, const struct vs_weight *w) {
+    return plan->kbit_upcast && w->type == plan->rest;
+}
+
+/* Page-locked weights are one flat buffer for each layer, and one for what stands outside the
+ * layers: the first tensor of the unit stands for it. Returns the bytes of the unit, 0 for its
+ * other tensors. */
+static uint64_t pinned_unit_bytes(const struct vs_plan *plan, size_t i) {
+    int32_t unit = plan->weights[i].tensor->layer;
+    uint64_t bytes = 0;
+    for (size_t k = 0; k < plan->weight_count; k++) {
+        const struct vs_weight *w = &plan->weights[k];
+        if (w->tensor->layer != unit || w->home != VS_HOME_PINNED)
+            continue;
+        if (k < i)
+            return 0;
+        bytes += w->bytes;
+    }
+    return bytes;
+}
+
+bool vs_plan_weight_buffers(struct vs_plan *plan, struct vs_err *err) {
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        struct vs_weight *w = &plan->weights[i];
+        struct vs_buffer b = {.what = w->tensor->name,
+                              .layer = w->tensor->layer,
+                              .home = w->home,
+                              .tag = VS_TAG_WEIGHTS,
+                              .bytes = w->bytes};
+        if (w->home == VS_HOME_PINNED)
+            b.bytes = pinned_unit_bytes(plan, i);
+        if (b.bytes == 0)
+            continue;
+        w->buffer = vs_plan_buffer(plan, &b);
+        if (w->buffer == VS_NO_BUFFER)
+            return vs_err_nomem(err);
+    }
+    return true;
+}
+
+static void read_file(struct vs_emit *e, const struct vs_weight *w) {
+    vs_op_id read = vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_STORAGE_READ,
+                                                  .lane = VS_LANE_STORAGE,
+                                                  .what = w->tensor->name,
+                                                  .layer = w->tensor->layer,
+                                                  .bytes = (double)w->file_bytes});
+    vs_emit_after(e, read);
+}
+
+static void copy_in(struct vs_emit *e, const struct vs_weight *w, double bytes) {
+    vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_COPY,
+                                  .lane = VS_LANE_H2D,
+                                  .what = w->tensor->name,
+                                  .layer = w->tensor->layer,
+                                  .bytes = bytes});
+}
+
+/* The tensor as it arrives on the GPU before it is upcast; VS_NO_BUFFER where it stays as it came.
+ */
+static vs_buffer_id load_weight(struct vs_emit *e, const struct vs_weight *w) {
+    struct vs_plan *plan = e->plan;
+    vs_buffer_id arrived = VS_NO_BUFFER;
+    read_file(e, w);
+    if (w->home != VS_HOME_GPU) {
+        vs_emit_retake(e, w->buffer);
+        vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_NOTHING,
+                                      .lane = VS_LANE_STORAGE,
+                                      .what = w->tensor->name,
+                                      .layer = w->tensor->layer});
+        return VS_NO_BUFFER;
+    }
+    if (quantizes_on_load(plan, w)) {
+        vs_buffer_id raw =
+            vs_emit_take(e, VS_TAG_IO, w->tensor->name, w->tensor->layer, w->file_bytes);
+        copy_in(e, w, (double)w->file_bytes);
+        vs_emit_retake(e, w->buffer);
+        vs_emit_after(e, e->last[VS_LANE_H2D]);
+        vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = w->tensor->name,
+                                      .layer = w->tensor->layer,
+                                      .bytes = (double)(w->file_bytes + w->bytes)});
+        vs_emit_give(e, raw);
+        return VS_NO_BUFFER;
+    }
+    if (upcast(plan, w))
+        arrived = vs_emit_take(e, VS_TAG_WEIGHTS, w->tensor->name, w->tensor->layer, w->file_bytes);
+    else
+        vs_emit_retake(e, w->buffer);
+    copy_in(e, w, (double)w->file_bytes);
+    return arrived;
+}
+
+/* Engines that allocate one buffer per memory for all weights. */
+static void load_as_one(struct vs_emit *e) {
+    struct vs_plan *plan = e->plan;
+    uint64_t bytes[VS_HOME_COUNT] = {0};
+    for (size_t i = 0; i < plan->weight_count; i++)
+        bytes[plan->weights[i].home] += plan->weights[i].bytes;
+    for (int home = 0; home < VS_HOME_STORAGE; home++) {
+        struct vs_buffer b = {.what = "model buffer",
+                              .layer = -1,
+                              .home = (enum vs_home)home,
+                              .tag = VS_TAG_WEIGHTS,
+                              .bytes = bytes[home]};
+        vs_emit_take_in(e, &b);
+    }
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        const struct vs_weight *w = &plan->weights[i];
+        read_file(e, w);
+        if (w->home == VS_HOME_GPU)
+            copy_in(e, w, (double)w->file_bytes);
+    }
+}
+
+static void load_by_tensor(struct vs_emit *e, vs_buffer_id *arrived) {
+    struct vs_plan *plan = e->plan;
+    for (size_t i = 0; i < plan->weight_count; i++)
+        arrived[i] = load_weight(e, &plan->weights[i]);
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        if (arrived[i] == VS_NO_BUFFER)
+            continue;
+        const struct vs_weight *w = &plan->weights[i];
+        vs_emit_retake(e, w->buffer);
+        vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = w->tensor->name,
+                                      .layer = w->tensor->layer,
+                                      .bytes = (double)(w->file_bytes + w->bytes)});
+        vs_emit_give(e, arrived[i]);
+    }
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        vs_emit_retake(e, plan->weights[i].adapter);
+        vs_emit_retake(e, plan->weights[i].master);
+    }
+}
+
+bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struct vs_phase *phase,
+                  struct vs_err *err) {
+    struct vs_emit e;
+    vs_buffer_id *arrived = VS_NEW_ARRAY(plan->arena, vs_buffer_id, plan->weight_count);
+    if (!arrived)
+        return vs_err_nomem(err);
+    vs_emit_begin(&e, plan, phase, "load");
+    struct vs_buffer context = {.what = "context and kernels",
+                                .layer = -1,
+                                .home = VS_HOME_GPU,
+                                .tag = VS_TAG_CONTEXT,
+                                .raw = true,
+                                .bytes = needs->context_bytes};
+    vs_emit_take_in(&e, &context);
+    if (one_buffer(plan))
+        load_as_one(&e);
+    else
+        load_by_tensor(&e, arrived);
+    vs_emit_take(&e, VS_TAG_WORKSPACE, "BLAS workspace", -1, needs->workspace_bytes);
+    vs_emit_op(&e,
+               &(struct vs_op){
+                   .kind = VS_WORK_NOTHING, .lane = VS_LANE_COMPUTE, .what = "ready", .layer = -1});
+    return vs_emit_end(&e, err);
+}

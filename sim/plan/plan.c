@@ -1,0 +1,87 @@
+#include "plan/plan.h"
+
+#include <string.h>
+
+#include "engine/engine.h"
+
+void vs_phase_release(struct vs_phase *phase) {
+    vs_vec_release(&phase->ops);
+    vs_vec_release(&phase->mem);
+    vs_vec_release(&phase->deps);
+}
+
+void vs_phase_clear(struct vs_phase *phase, const char *name) {
+    phase->name = name;
+    phase->ops.count = phase->mem.count = phase->deps.count = 0;
+}
+
+/* The type of tensors that a format leaves alone. */
+static const struct vs_type *rest_type(const struct vs_case *c, const struct vs_format *format) {
+    if (format->kind == VS_FORMAT_PLAIN)
+        return format->base;
+    if (vs_is(&c->axes, VS_AXIS_PRECISION, "fp32"))
+        return vs_type_find("fp32");
+    bool half = vs_is(&c->axes, VS_AXIS_PRECISION, "mixed-fp16") || c->task == VS_TASK_GENERATE;
+    return vs_type_find(half ? "fp16" : "bf16");
+}
+
+static void count_layers(struct vs_plan *plan) {
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        int32_t layer = plan->weights[i].tensor->layer;
+        if (layer < 0)
+            continue;
+        struct vs_layer *l = &plan->layers[layer];
+        if (l->weight_count++ == 0)
+            l->first_weight = (uint32_t)i;
+    }
+}
+
+bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_case *c,
+                  struct vs_err *err) {
+    const struct vs_model *model = c->model;
+    memset(plan, 0, sizeof *plan);
+    plan->c = c;
+    plan->arena = arena;
+    if (!vs_format_parse(c->axes.at[VS_AXIS_WEIGHTS].text, &plan->format, err))
+        return false;
+    plan->rest = rest_type(c, &plan->format);
+    plan->weight_count = model->tensor_count;
+    plan->weights = VS_NEW_ARRAY(arena, struct vs_weight, model->tensor_count);
+    plan->layers = VS_NEW_ARRAY(arena, struct vs_layer, model->layers);
+    if (!plan->weights || !plan->layers)
+        return vs_err_nomem(err);
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        struct vs_weight *w = &plan->weights[i];
+        w->tensor = &model->tensors[i];
+        w->type = plan->rest;
+        w->bytes = w->file_bytes =
+            vs_type_bytes(plan->rest, w->tensor->rows, w->tensor->cols) * w->tensor->count;
+        w->buffer = w->grad = w->master = w->state[0] = w->state[1] = VS_NO_BUFFER;
+        w->adapter = w->adapter_grad = w->adapter_state[0] = w->adapter_state[1] = VS_NO_BUFFER;
+    }
+    count_layers(plan);
+    return true;
+}
+
+void vs_plan_release(struct vs_plan *plan) { vs_vec_release(&plan->buffers); }
+
+vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer) {
+    if (plan->buffers.count >= VS_NO_BUFFER || !vs_vec_push(&plan->buffers, *buffer))
+        return VS_NO_BUFFER;
+    return (vs_buffer_id)(plan->buffers.count - 1);
+}
+
+uint64_t vs_weight_adapter_params(const struct vs_weight *w) {
+    return w->adapter_rank * (w->tensor->rows + w->tensor->cols) * w->tensor->count;
+}
+
+uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only) {
+    uint64_t params = 0;
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        const struct vs_weight *w = &plan->weights[i];
+        params += vs_weight_adapter_params(w);
+        if (w->trainable && !adapters_only)
+            params += vs_tensor_params(w->tensor);
+    }
+    return params;
+}

@@ -1,0 +1,203 @@
+/* The plan: a case as data. Where each tensor lives, and the operations of each phase with their
+ * FLOPs, bytes, stream, dependencies and the buffers that they take and give back. It knows no
+ * time: what an operation costs on a machine is decided when run/lower.c turns it into activities.
+ *
+ * Two levels:
+ *   layout   struct vs_plan: types, homes and policies; strategies edit it in fixed stages;
+ *   phases   struct vs_phase: operations for given numbers of tokens, emitted from the layout.
+ * A phase is what the host issues between two points at which the device is drained, in program
+ * order.
+ */
+#ifndef VS_PLAN_PLAN_H
+#define VS_PLAN_PLAN_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "memory/pool.h"
+#include "model/model.h"
+#include "work/case.h"
+
+/* The memories of a machine with one device. With unified memory all of them are the GPU's. */
+enum vs_home { VS_HOME_GPU, VS_HOME_HOST, VS_HOME_PINNED, VS_HOME_STORAGE, VS_HOME_COUNT };
+
+/* Streams: operations of a lane run in the order of issue. */
+enum vs_lane {
+    VS_LANE_COMPUTE,
+    VS_LANE_H2D,
+    VS_LANE_D2H,
+    VS_LANE_ISSUE, /* the host thread that launches kernels */
+    VS_LANE_CPU,   /* host threads that compute */
+    VS_LANE_STORAGE,
+    VS_LANE_COUNT
+};
+
+/* Kinds of work: what the cost laws of run/cost.c tell apart. */
+enum vs_work_kind {
+    VS_WORK_NOTHING, /* takes and gives back memory only */
+    VS_WORK_GEMM,    /* matrix x matrix */
+    VS_WORK_GEMV,    /* few tokens: reads weights of `type` */
+    VS_WORK_ATTENTION,
+    VS_WORK_NAIVE_ATTENTION, /* its matrix products; the scores' traffic is element-wise work */
+    VS_WORK_KV_READ,         /* decode attention over a cache, fused */
+    VS_WORK_KV_READ_NAIVE,   /* the same with the score matrix in memory */
+    VS_WORK_ELEMENT,         /* element-wise kernels, norms, losses */
+    VS_WORK_ADAPTER,         /* low-rank matrices and the copies around them */
+    VS_WORK_DEQUANT,         /* packed weights to 16 bit */
+    VS_WORK_FIXED,           /* small kernels: seconds from the engine file */
+    VS_WORK_OPTIMIZER,
+    VS_WORK_COPY, /* over the link, direction by lane */
+    VS_WORK_CPU_GEMV,
+    VS_WORK_CPU_GEMM,
+    VS_WORK_CPU_ATTENTION,
+    VS_WORK_CPU_OPTIMIZER,
+    VS_WORK_STORAGE_READ,
+    VS_WORK_SYNC, /* the host waits for what this depends on */
+    VS_WORK_KIND_COUNT
+};
+
+/* Memory that an operation needs for as long as it is held. */
+struct vs_buffer {
+    const char *what; /* "mlp.down_proj"; static or in the plan's arena; not unique */
+    int32_t layer;    /* -1 outside the layers */
+    enum vs_home home;
+    enum vs_tag tag;
+    bool raw;     /* past the allocator, straight from the driver */
+    bool managed; /* pages that migrate on demand */
+    uint64_t bytes;
+};
+typedef uint32_t vs_buffer_id; /* index into vs_plan.buffers */
+#define VS_NO_BUFFER UINT32_MAX
+
+enum vs_mem_verb { VS_MEM_TAKE, VS_MEM_GIVE, VS_MEM_TOUCH };
+struct vs_mem_action {
+    enum vs_mem_verb verb;
+    vs_buffer_id buffer;
+};
+
+typedef uint32_t vs_op_id; /* index into vs_phase.ops */
+#define VS_NO_OP UINT32_MAX
+
+struct vs_op {
+    enum vs_work_kind kind;
+    enum vs_lane lane;
+    const char *what;           /* "mlp.down_proj", "self_attn backward" */
+    int32_t layer;              /* -1 outside the layers */
+    bool fp32;                  /* arithmetic in fp32 instead of 16 bit */
+    bool pinned;                /* copies: from or to page-locked memory */
+    const struct vs_type *type; /* of the weights that it reads; NULL = 16 bit */
+    double flops;
+    double bytes;    /* traffic on the memory of the processor that works, or over the link */
+    double kernels;  /* kernels that run one after the other: each starts and drains */
+    double cost_s;   /* a fixed cost from the engine file */
+    double launches; /* kernels that the host issues for it */
+    uint32_t first_mem, mem_count; /* actions just before it is issued, in vs_phase.mem */
+    uint32_t first_dep,
+        dep_count; /* earlier operations that it waits for besides its lane, in vs_phase.deps */
+};
+
+struct vs_phase {
+    const char *name; /* "load", "prefill", "decode", "micro-step", "optimizer step" */
+    VS_VEC(struct vs_op) ops;
+    VS_VEC(struct vs_mem_action) mem; /* those behind the last operation's close the phase */
+    VS_VEC(vs_op_id) deps;
+};
+void vs_phase_release(struct vs_phase *phase);
+void vs_phase_clear(struct vs_phase *phase, const char *name); /* keeps the memory */
+
+/* ---- layout ---- */
+
+/* One stored tensor of the model. */
+struct vs_weight {
+    const struct vs_tensor *tensor;
+    const struct vs_type *type;
+    uint64_t bytes;
+    uint64_t file_bytes; /* in the checkpoint that is loaded */
+    enum vs_home home;   /* between uses */
+    bool trainable;
+    uint32_t adapter_rank; /* LoRA beside it; 0 = none */
+    vs_buffer_id buffer;   /* while resident at home; VS_NO_BUFFER until vs_plan_place made it */
+    /* training: what exists beside a trainable tensor, or beside its adapter */
+    vs_buffer_id grad, master, state[2];
+    vs_buffer_id adapter, adapter_grad, adapter_state[2];
+};
+
+/* The policy of one repeated block. */
+struct vs_layer {
+    uint32_t first_weight, weight_count; /* in vs_plan.weights */
+    enum vs_home home;
+    bool on_cpu;       /* computed by the host's processor */
+    uint32_t segment;  /* layers of the checkpointed segment that starts here; 0 = none starts */
+    bool checkpointed; /* part of a segment: keeps nothing but the segment's input */
+};
+
+/* Bytes per element of what training keeps. */
+struct vs_precision {
+    unsigned compute;  /* activations inside a layer: 2 or 4 */
+    unsigned residual; /* the stream between layers: 2 or 4 */
+    unsigned grad;     /* of base weights */
+    unsigned master;   /* fp32 master copy: 0 or 4 */
+    unsigned state;    /* of one optimizer state of base weights: 2 or 4 */
+    bool cast_cache;   /* autocast keeps 16-bit copies of fp32 weights */
+    unsigned adapter;  /* weights, gradients and states of adapters: 4 or 2 */
+};
+
+enum vs_loss_kind { VS_LOSS_FULL, VS_LOSS_KERNEL, VS_LOSS_CHUNKED, VS_LOSS_FUSED };
+enum vs_attention_kind { VS_ATTENTION_NAIVE, VS_ATTENTION_SDPA, VS_ATTENTION_FLASH };
+
+struct vs_optimizer {
+    unsigned states; /* 2 = Adam, 1 = momentum, 0 = SGD */
+    bool eight_bit, paged;
+    bool foreach, fused; /* foreach copies the parameters once during the step */
+};
+
+struct vs_plan {
+    const struct vs_case *c;
+    struct vs_arena
+        *arena; /* the caller's: the plan's own tables live in vectors, see vs_plan_release */
+
+    struct vs_weight *weights; /* in the order of the checkpoint */
+    size_t weight_count;
+    struct vs_layer *layers; /* model->layers of them */
+    struct vs_format format;
+    const struct vs_type *rest; /* type of unquantized tensors */
+
+    /* what every task has */
+    enum vs_attention_kind attention;
+    bool streaming;    /* layers whose home is not the GPU are copied at each use */
+    bool pinned;       /* host copies of weights are page-locked */
+    unsigned prefetch; /* layers fetched ahead */
+    bool gather_units; /* FSDP: a unit is copied whole into a fresh buffer, before use and again for
+                          backward */
+
+    /* inference */
+    const struct vs_type *kv_k, *kv_v;
+    uint64_t kv_cells;     /* provisioned per sequence, padded as the engine does */
+    vs_buffer_id *kv_held; /* growing cache: K and V of each layer as they are now */
+    uint64_t ubatch;       /* tokens of one prefill pass; 0 = the whole prompt */
+
+    /* training */
+    struct vs_precision precision;
+    struct vs_optimizer optimizer;
+    enum vs_loss_kind loss;
+    bool adapters, kbit_upcast, fused_kernels, compiled;
+    double lora_dropout;
+    bool optimizer_on_cpu;
+
+    VS_VEC(struct vs_buffer) buffers;
+};
+
+/* Builds the layout that a case has before any strategy: every tensor resident on the GPU in its
+ * load type. The plan keeps pointers into the case and the arena; release it with vs_plan_release.
+ */
+bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_case *c,
+                  struct vs_err *err);
+void vs_plan_release(struct vs_plan *plan);
+
+/* Adds a buffer; VS_NO_BUFFER when memory runs out. */
+vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer);
+
+/* Sums that several phases need. */
+uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only);
+uint64_t vs_weight_adapter_params(const struct vs_weight *weight);
+
+#endif

@@ -1,0 +1,89 @@
+/* Phases of training: what the host issues for one micro-step and for one optimizer step.
+ *
+ * Activations follow what autograd keeps for a Hugging Face layer, tensor by tensor, so that the
+ * peak of a phase is what the allocator finds, not a sum made beforehand. T = tokens of one
+ * micro-step. */
+#ifndef VS_PLAN_TRAIN_H
+#define VS_PLAN_TRAIN_H
+
+#include "plan/emit.h"
+#include "plan/fetch.h"
+
+/* Where in a layer a tensor is kept for backward; freed when backward has passed the place. */
+enum vs_keep {
+    VS_KEEP_NORM1,
+    VS_KEEP_QKV_IN,
+    VS_KEEP_ATTENTION,
+    VS_KEEP_O_IN,
+    VS_KEEP_NORM2,
+    VS_KEEP_GATE_UP_IN,
+    VS_KEEP_ACT,
+    VS_KEEP_DOWN_IN,
+    VS_KEEP_COUNT
+};
+enum { VS_KEPT_MAX = 16 };
+
+struct vs_kept {
+    vs_buffer_id at[VS_KEEP_COUNT][VS_KEPT_MAX];
+    uint8_t count[VS_KEEP_COUNT];
+};
+
+/* One micro-step while it is being written. */
+struct vs_train {
+    struct vs_emit e;
+    struct vs_plan *plan;
+    const struct vs_model *m;
+    uint64_t tokens, seq;     /* T, and tokens per sample */
+    uint64_t d, q, kv, f, nh; /* hidden, heads*head_dim, kv_heads*head_dim, ffn, heads */
+    unsigned cb, rb;          /* bytes of an activation inside a layer, in the residual stream */
+    bool first;               /* gradients do not exist yet */
+    double element_bytes;     /* element-wise traffic of a layer's forward, per token */
+    double adapter_launches;  /* kernels of one adapter's forward */
+    bool keep;                /* autograd records what runs now */
+    struct vs_kept *kept;     /* per layer */
+    vs_buffer_id
+        *checkpoint;       /* per layer: the input of the segment that starts there, while held */
+    vs_buffer_id *casts;   /* per weight: autocast's 16-bit copy, while held */
+    struct vs_fetch fetch; /* weights that do not live on the GPU */
+};
+
+/* Creates the buffers of gradients, master copies and optimizer states. Call once, after the
+ * strategies. */
+bool vs_plan_train_buffers(struct vs_plan *plan, struct vs_err *err);
+
+/* One micro-step: forward, loss, backward. `first`: gradients are created, else accumulated. */
+bool vs_emit_micro_step(struct vs_plan *plan, bool first, struct vs_phase *phase,
+                        struct vs_err *err);
+
+/* One optimizer step; `first`: states are created. Gradients are given back at its end. */
+bool vs_emit_optimizer_step(struct vs_plan *plan, bool first, struct vs_phase *phase,
+                            struct vs_err *err);
+
+/* --- parts, one file each --- */
+/* Forward of a layer; keeps for backward when `keep`. Takes over `x` unless a checkpoint holds it
+ * (`held`); returns the output. */
+vs_buffer_id vs_train_layer_forward(struct vs_train *t, uint32_t layer, vs_buffer_id x, bool keep,
+                                    bool held);
+/* Backward of a layer whose tensors are kept; takes over the gradient of its output, returns that
+ * of its input. */
+vs_buffer_id vs_train_layer_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad);
+/* Final norm, head and loss, forward and backward; takes over the last hidden state, returns its
+ * gradient. */
+vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x);
+/* The gradient of a trainable tensor, or of an adapter, appears. */
+void vs_train_weight_grad(struct vs_train *t, const struct vs_weight *w);
+void vs_train_adapter_grad(struct vs_train *t, const struct vs_weight *w);
+void vs_train_drop_cast(struct vs_train *t, const struct vs_weight *w);
+
+/* Helpers that forward and backward share. */
+struct vs_weight *vs_layer_weight(struct vs_plan *plan, uint32_t layer, enum vs_role role);
+vs_buffer_id vs_train_take(struct vs_train *t, const char *what, int32_t layer,
+                           uint64_t bytes_per_token);
+/* Work on a matrix: dequantization, autocast copies, then the GEMM. passes: 1 forward or input
+ * gradient, 2 input and weight gradients. */
+void vs_train_gemm(struct vs_train *t, const char *what, int32_t layer, struct vs_weight *const *w,
+                   size_t count, double passes);
+void vs_train_element(struct vs_train *t, const char *what, int32_t layer, double bytes_per_token);
+double vs_train_launches(const struct vs_train *t); /* of one of the operations of a layer */
+
+#endif

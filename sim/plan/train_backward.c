@@ -1,0 +1,172 @@
+/* Backward of one decoder layer, in autograd's order: each step takes the gradient of an output,
+ * makes that of its inputs, and frees what forward kept for it. On top of the kept tensors the MLP
+ * needs 6f + 2d bytes per token (16-bit): the gradients of its product, of gate and of up, and the
+ * one that came in. */
+#include "plan/train.h"
+
+static void free_kept(struct vs_train *t, uint32_t layer, enum vs_keep place) {
+    struct vs_kept *k = &t->kept[layer];
+    for (uint8_t i = 0; i < k->count[place]; i++)
+        vs_emit_give(&t->e, k->at[place][i]);
+    k->count[place] = 0;
+}
+
+static vs_buffer_id take(struct vs_train *t, const char *what, uint32_t layer,
+                         uint64_t bytes_per_token) {
+    return vs_train_take(t, what, (int32_t)layer, bytes_per_token);
+}
+
+/* The adapter's share of the gradient of its matrix's input. */
+static void adapter_backward(struct vs_train *t, uint32_t layer, const struct vs_weight *w) {
+    uint64_t in = w->tensor->cols, out = w->tensor->rows, r = w->adapter_rank;
+    vs_buffer_id scaled = take(t, "adapter output gradient", layer, t->cb * out);
+    vs_buffer_id low = take(t, "adapter inner gradient", layer, t->cb * r);
+    vs_emit_give(&t->e, scaled);
+    vs_buffer_id grad = take(t, "adapter input gradient", layer, t->cb * in);
+    vs_emit_give(&t->e, low);
+    vs_train_adapter_grad(t, w);
+    double traffic = 2 * ((double)in * (t->plan->lora_dropout > 0 ? 7 : 2) + 8.0 * (double)out);
+    vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_ADAPTER,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = "adapter backward",
+                                      .layer = (int32_t)layer,
+                                      .flops = 4.0 * (double)(t->tokens * r * (in + out)),
+                                      .bytes = traffic * (double)t->tokens,
+                                      .launches = t->adapter_launches});
+    vs_emit_give(&t->e, grad);
+}
+
+/* Gradient of the common input of some matrices; takes over the gradients of their outputs. */
+static vs_buffer_id linears_backward(struct vs_train *t, uint32_t layer, enum vs_keep place,
+                                     const enum vs_role *roles, size_t count, const char *what,
+                                     vs_buffer_id *grads, unsigned bytes) {
+    struct vs_weight *w[3] = {0};
+    size_t n = 0;
+    bool trained = false;
+    vs_buffer_id sum = VS_NO_BUFFER;
+    for (size_t i = 0; i < count; i++) {
+        struct vs_weight *one = vs_layer_weight(t->plan, layer, roles[i]);
+        if (!one)
+            continue;
+        w[n] = one;
+        trained |= one->trainable;
+        vs_buffer_id part = take(t, what, layer, bytes * one->tensor->cols);
+        if (one->adapter_rank > 0)
+            adapter_backward(t, layer, one);
+        vs_train_weight_grad(t, one);
+        vs_emit_give(&t->e, grads[n]);
+        if (sum != VS_NO_BUFFER)
+            vs_emit_give(&t->e, part); /* added into the sum */
+        else
+            sum = part;
+        n++;
+    }
+    vs_train_gemm(t, what, (int32_t)layer, w, n, trained ? 2 : 1);
+    for (size_t i = 0; i < n; i++)
+        vs_train_drop_cast(t, w[i]);
+    free_kept(t, layer, place);
+    return sum;
+}
+
+/* Backward of a norm and the residual join: the branch's gradient becomes part of the stream's. */
+static vs_buffer_id norm_backward(struct vs_train *t, uint32_t layer, enum vs_keep place,
+                                  const char *what, vs_buffer_id branch, vs_buffer_id stream) {
+    bool eager = !t->plan->fused_kernels && !t->plan->compiled;
+    vs_buffer_id a = eager ? take(t, "norm gradient", layer, 4 * t->d) : VS_NO_BUFFER;
+    vs_buffer_id b = eager ? take(t, "norm gradient", layer, 4 * t->d) : VS_NO_BUFFER;
+    vs_emit_give(&t->e, branch);
+    vs_buffer_id own = take(t, "norm input gradient", layer, t->rb * t->d);
+    vs_emit_give(&t->e, a);
+    vs_emit_give(&t->e, b);
+    const struct vs_weight *w = vs_layer_weight(t->plan, layer, VS_ROLE_NORM);
+    if (w)
+        vs_train_weight_grad(t, w);
+    vs_train_element(t, what, (int32_t)layer, t->element_bytes);
+    free_kept(t, layer, place);
+    vs_buffer_id sum = take(t, "residual gradient", layer, t->rb * t->d);
+    vs_emit_give(&t->e, own);
+    vs_emit_give(&t->e, stream);
+    return sum;
+}
+
+static const enum vs_role QKV[] = {VS_ROLE_Q, VS_ROLE_K, VS_ROLE_V};
+static const enum vs_role GATE_UP[] = {VS_ROLE_GATE, VS_ROLE_UP};
+static const enum vs_role OUT[] = {VS_ROLE_O};
+static const enum vs_role DOWN[] = {VS_ROLE_DOWN};
+
+static vs_buffer_id mlp_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad) {
+    vs_buffer_id branch = grad; /* the join hands the same tensor to both of its inputs */
+    vs_buffer_id none[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
+    if (t->rb != t->cb)
+        none[0] = branch = take(t, "branch gradient", layer, t->cb * t->d);
+    vs_buffer_id product =
+        linears_backward(t, layer, VS_KEEP_DOWN_IN, DOWN, 1, "mlp.down_proj backward", none, t->cb);
+    vs_buffer_id gu[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
+    if (t->m->gated_mlp) {
+        vs_buffer_id act = take(t, "activation gradient", layer, t->cb * t->f);
+        gu[1] = take(t, "up gradient", layer, t->cb * t->f);
+        vs_emit_give(&t->e, product);
+        gu[0] = take(t, "gate gradient", layer, t->cb * t->f);
+        vs_emit_give(&t->e, act);
+    } else {
+        gu[0] = take(t, "up gradient", layer, t->cb * t->f);
+        vs_emit_give(&t->e, product);
+    }
+    free_kept(t, layer, VS_KEEP_ACT);
+    return linears_backward(t, layer, VS_KEEP_GATE_UP_IN, GATE_UP, 2, "mlp.gate_up backward", gu,
+                            t->rb);
+}
+
+/* Fused: softmax sums, an fp32 accumulator of dq, and dk, dv of all heads before they are summed by
+ * group. */
+static void attention_grads(struct vs_train *t, uint32_t layer, vs_buffer_id out,
+                            vs_buffer_id qkv[3]) {
+    bool naive = t->plan->attention == VS_ATTENTION_NAIVE;
+    vs_buffer_id extra[4] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
+    if (naive) {
+        extra[0] = take(t, "probabilities gradient", layer, t->cb * t->nh * t->seq);
+        extra[1] = take(t, "scores gradient", layer, 4 * t->nh * t->seq);
+    } else {
+        extra[0] = take(t, "softmax sums", layer, 4 * t->nh);
+        extra[1] = take(t, "dq accumulator", layer, 4 * t->q);
+    }
+    if (t->kv != t->q) {
+        extra[2] = take(t, "dk of all heads", layer, t->cb * t->q);
+        extra[3] = take(t, "dv of all heads", layer, t->cb * t->q);
+    }
+    qkv[0] = take(t, "dq", layer, t->cb * t->q);
+    qkv[1] = take(t, "dk", layer, t->cb * t->kv);
+    qkv[2] = take(t, "dv", layer, t->cb * t->kv);
+    double flops = 4.0 * (double)t->tokens * (double)t->seq * (double)t->q;
+    vs_emit_op(&t->e, &(struct vs_op){
+                          .kind = naive ? VS_WORK_NAIVE_ATTENTION : VS_WORK_ATTENTION,
+                          .lane = VS_LANE_COMPUTE,
+                          .what = "self_attn backward",
+                          .layer = (int32_t)layer,
+                          .fp32 = t->cb == 4,
+                          .flops = naive ? 2 * flops : 1.25 * flops, /* 2.5 x the causal half */
+                          .bytes = (double)(t->tokens * t->cb) * (double)(4 * t->q + 4 * t->kv),
+                          .kernels = 1,
+                          .launches = vs_train_launches(t)});
+    if (naive)
+        vs_train_element(t, "attention scores backward", (int32_t)layer,
+                         (double)(t->nh * t->seq) * (4.0 * t->cb + 10));
+    for (size_t i = 0; i < 4; i++)
+        vs_emit_give(&t->e, extra[i]);
+    vs_emit_give(&t->e, out);
+    free_kept(t, layer, VS_KEEP_ATTENTION);
+}
+
+vs_buffer_id vs_train_layer_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad) {
+    vs_buffer_id y = mlp_backward(t, layer, grad);
+    grad = norm_backward(t, layer, VS_KEEP_NORM2, "post_attention_layernorm backward", y, grad);
+    vs_buffer_id branch[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
+    if (t->rb != t->cb)
+        branch[0] = take(t, "branch gradient", layer, t->cb * t->d);
+    vs_buffer_id out = linears_backward(t, layer, VS_KEEP_O_IN, OUT, 1, "self_attn.o_proj backward",
+                                        branch, t->cb);
+    vs_buffer_id qkv[3];
+    attention_grads(t, layer, out, qkv);
+    y = linears_backward(t, layer, VS_KEEP_QKV_IN, QKV, 3, "self_attn.qkv backward", qkv, t->rb);
+    return norm_backward(t, layer, VS_KEEP_NORM1, "input_layernorm backward", y, grad);
+}

@@ -1,0 +1,141 @@
+/* Final norm, head and cross-entropy: the peak that most estimators miss.
+ *
+ * Bytes per logit (V x T of them), forward peak:
+ *   full     16-bit logits, fp32 copy, shifted contiguous copy, log-softmax: 2 + 4 + 4 + 4 = 14
+ *   kernel   logits once in the compute type, an fp32 copy inside, the gradient: 2 + 4 + 2 = 8
+ *   chunked  16-bit logits, fp32 copies of an eighth at a time: 2 + 1
+ *   fused    never materialised: chunks of hidden states, 8d per token
+ * (measured slopes over the batch: fms-acceleration tables, one A100). */
+#include "plan/train.h"
+
+enum { LOSS_CHUNKS = 8 };
+
+static vs_buffer_id logits(struct vs_train *t, const char *what, uint64_t bytes_per_logit) {
+    return vs_emit_take(&t->e, VS_TAG_LOGITS, what, -1, bytes_per_logit * t->m->vocab * t->tokens);
+}
+
+static struct vs_weight *head(struct vs_train *t) {
+    struct vs_weight *tied = NULL;
+    for (size_t i = 0; i < t->plan->weight_count; i++) {
+        struct vs_weight *w = &t->plan->weights[i];
+        if (w->tensor->role == VS_ROLE_HEAD)
+            return w;
+        if (w->tensor->role == VS_ROLE_EMBED)
+            tied = w;
+    }
+    return tied;
+}
+
+static void head_gemm(struct vs_train *t, const char *what, double passes) {
+    struct vs_weight *w = head(t);
+    vs_train_gemm(t, what, -1, &w, 1, passes);
+}
+
+/* Traffic of softmax and its kin over the logits, split between forward and backward. */
+static void loss_op(struct vs_train *t, const char *what, double bytes_per_logit) {
+    vs_train_element(t, what, -1, bytes_per_logit * t->m->vocab);
+}
+
+static vs_buffer_id hidden_grad(struct vs_train *t) {
+    struct vs_weight *w = head(t);
+    vs_buffer_id grad = vs_train_take(t, "hidden gradient", -1, t->cb * t->d);
+    head_gemm(t, "lm_head backward", w->trainable ? 2 : 1);
+    vs_train_weight_grad(t, w);
+    return grad;
+}
+
+static vs_buffer_id full_loss(struct vs_train *t) {
+    vs_buffer_id low = t->cb == 2 ? logits(t, "logits", 2) : VS_NO_BUFFER;
+    head_gemm(t, "lm_head", 1);
+    vs_buffer_id high = logits(t, "logits, fp32", 4);
+    vs_buffer_id shifted = logits(t, "logits, shifted", 4);
+    vs_buffer_id soft = logits(t, "log-softmax", 4);
+    loss_op(t, "loss", 17);
+    vs_emit_give(&t->e, shifted);
+    vs_emit_give(&t->e, high);
+    vs_emit_give(&t->e, low);
+    vs_buffer_id nll = logits(t, "loss gradient", 4);
+    vs_buffer_id grad = logits(t, "softmax gradient", 4);
+    vs_emit_give(&t->e, nll);
+    vs_emit_give(&t->e, soft);
+    vs_buffer_id unshifted = logits(t, "logits gradient, fp32", 4);
+    vs_emit_give(&t->e, grad);
+    loss_op(t, "loss backward", 17);
+    vs_buffer_id out = t->cb == 2 ? logits(t, "logits gradient", 2) : unshifted;
+    if (t->cb == 2)
+        vs_emit_give(&t->e, unshifted);
+    vs_buffer_id hidden = hidden_grad(t);
+    vs_emit_give(&t->e, out);
+    return hidden;
+}
+
+static vs_buffer_id kernel_loss(struct vs_train *t) {
+    vs_buffer_id low = logits(t, "logits", t->cb);
+    head_gemm(t, "lm_head", 1);
+    vs_buffer_id high = t->cb == 2 ? logits(t, "logits, fp32", 4) : low;
+    if (t->cb == 2)
+        vs_emit_give(&t->e, low);
+    vs_buffer_id shifted = logits(t, "logits, shifted", 4);
+    loss_op(t, "loss", 7);
+    vs_emit_give(&t->e, high);
+    vs_buffer_id unshifted = logits(t, "logits gradient, fp32", 4);
+    loss_op(t, "loss backward", 7);
+    vs_emit_give(&t->e, shifted);
+    vs_buffer_id grad = t->cb == 2 ? logits(t, "logits gradient", 2) : unshifted;
+    if (t->cb == 2)
+        vs_emit_give(&t->e, unshifted);
+    vs_buffer_id hidden = hidden_grad(t);
+    vs_emit_give(&t->e, grad);
+    return hidden;
+}
+
+static vs_buffer_id chunked_loss(struct vs_train *t) {
+    vs_buffer_id low = logits(t, "logits", t->cb);
+    head_gemm(t, "lm_head", 1);
+    uint64_t chunk = 4ull * t->m->vocab * ((t->tokens + LOSS_CHUNKS - 1) / LOSS_CHUNKS);
+    vs_buffer_id high = vs_emit_take(&t->e, VS_TAG_LOGITS, "fp32 chunk", -1, chunk);
+    vs_buffer_id soft = vs_emit_take(&t->e, VS_TAG_LOGITS, "log-softmax of a chunk", -1, chunk);
+    loss_op(t, "loss", 20);
+    vs_emit_give(&t->e, high);
+    vs_emit_give(&t->e, soft);
+    vs_buffer_id grad = logits(t, "logits gradient", t->cb);
+    vs_emit_give(&t->e, low);
+    vs_buffer_id hidden = hidden_grad(t);
+    vs_emit_give(&t->e, grad);
+    return hidden;
+}
+
+/* Linear layer and loss in one kernel: logits of a chunk of tokens, sized so that they take what
+ * the hidden states take (Liger's rule), and the gradient of the hidden states, made in forward. */
+static vs_buffer_id fused_loss(struct vs_train *t) {
+    vs_buffer_id chunk = vs_train_take(t, "logits of a chunk", -1, 6 * t->d);
+    vs_buffer_id hidden = vs_train_take(t, "hidden gradient", -1, t->cb * t->d);
+    struct vs_weight *w = head(t);
+    head_gemm(t, "lm_head and loss", w->trainable ? 3 : 2);
+    vs_train_weight_grad(t, w);
+    loss_op(t, "loss", 14);
+    vs_emit_give(&t->e, chunk);
+    return hidden;
+}
+
+vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x) {
+    static vs_buffer_id (*const LOSS[])(struct vs_train *) = {
+        [VS_LOSS_FULL] = full_loss,
+        [VS_LOSS_KERNEL] = kernel_loss,
+        [VS_LOSS_CHUNKED] = chunked_loss,
+        [VS_LOSS_FUSED] = fused_loss,
+    };
+    bool eager = !t->plan->fused_kernels && !t->plan->compiled;
+    vs_buffer_id copy =
+        eager && t->rb == 2 ? vs_train_take(t, "fp32 input of norm", -1, 4 * t->d) : VS_NO_BUFFER;
+    vs_buffer_id y = vs_train_take(t, "norm output", -1, t->rb * t->d);
+    vs_train_element(t, "norm", -1, 20.0 * (double)t->d);
+    vs_buffer_id hidden = LOSS[t->plan->loss](t);
+    vs_buffer_id grad = vs_train_take(t, "norm input gradient", -1, t->rb * t->d);
+    vs_train_element(t, "norm backward", -1, 40.0 * (double)t->d);
+    vs_emit_give(&t->e, y);
+    vs_emit_give(&t->e, copy);
+    vs_emit_give(&t->e, hidden);
+    vs_emit_give(&t->e, x);
+    return grad;
+}

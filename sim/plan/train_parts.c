@@ -1,0 +1,133 @@
+/* What forward and backward share: matrices, element-wise work, adapters' bookkeeping. */
+#include "plan/train.h"
+
+#include "engine/engine.h"
+
+enum { OPS_PER_LAYER = 7 }; /* operations of a pass that a layer's launches are spread over */
+
+struct vs_weight *vs_layer_weight(struct vs_plan *plan, uint32_t layer, enum vs_role role) {
+    const struct vs_layer *l = &plan->layers[layer];
+    for (uint32_t i = 0; i < l->weight_count; i++) {
+        struct vs_weight *w = &plan->weights[l->first_weight + i];
+        if (w->tensor->role == role)
+            return w;
+    }
+    return NULL;
+}
+
+vs_buffer_id vs_train_take(struct vs_train *t, const char *what, int32_t layer,
+                           uint64_t bytes_per_token) {
+    return vs_emit_take(&t->e, VS_TAG_WORKSPACE, what, layer, bytes_per_token * t->tokens);
+}
+
+double vs_train_launches(const struct vs_train *t) {
+    const char *name = t->plan->compiled        ? "layer_launches_compiled"
+                       : t->plan->fused_kernels ? "layer_launches_fused"
+                                                : "layer_launches";
+    return vs_engine_number(t->plan->c->engine, name, NULL, 0) / OPS_PER_LAYER;
+}
+
+/* Autocast makes a 16-bit copy of an fp32 weight; where autograd records, the copy stays until
+ * backward is done with it. */
+static void cast(struct vs_train *t, const struct vs_weight *w) {
+    size_t i = (size_t)(w - t->plan->weights);
+    if (!t->plan->precision.cast_cache || t->casts[i] != VS_NO_BUFFER)
+        return;
+    vs_buffer_id copy = vs_emit_take(&t->e, VS_TAG_WEIGHTS, "autocast copy", w->tensor->layer,
+                                     2 * vs_tensor_params(w->tensor));
+    if (t->keep)
+        t->casts[i] = copy;
+    else
+        vs_emit_give(&t->e, copy);
+}
+
+void vs_train_drop_cast(struct vs_train *t, const struct vs_weight *w) {
+    size_t i = (size_t)(w - t->plan->weights);
+    vs_emit_give(&t->e, t->casts[i]);
+    t->casts[i] = VS_NO_BUFFER;
+}
+
+/* bitsandbytes and its kin compute with a 16-bit copy of the whole matrix, one matrix at a time;
+ * with double quantization the fp32 scales are unpacked first. */
+static double dequantize(struct vs_train *t, const struct vs_weight *w) {
+    if (!vs_format_is_quantized(&t->plan->format) || w->type == t->plan->rest)
+        return 0;
+    uint64_t params = vs_tensor_params(w->tensor);
+    vs_buffer_id scales = VS_NO_BUFFER;
+    if (vs_streq(w->type->name, "nf4-dq"))
+        scales = vs_emit_take(&t->e, VS_TAG_DEQUANT, "unpacked scales", w->tensor->layer,
+                              params / 64 * 4);
+    vs_buffer_id copy =
+        vs_emit_take(&t->e, VS_TAG_DEQUANT, "dequantized weight", w->tensor->layer, params * t->cb);
+    vs_emit_give(&t->e, scales);
+    vs_emit_give(&t->e, copy);
+    return (double)w->bytes + (double)(params * t->cb);
+}
+
+void vs_train_gemm(struct vs_train *t, const char *what, int32_t layer, struct vs_weight *const *w,
+                   size_t count, double passes) {
+    double flops = 0, bytes = 0, unpacked = 0, tokens = (double)t->tokens;
+    for (size_t i = 0; i < count; i++) {
+        cast(t, w[i]);
+        unpacked += dequantize(t, w[i]);
+        double rows = (double)w[i]->tensor->rows, cols = (double)w[i]->tensor->cols;
+        flops += 2 * tokens * rows * cols * passes;
+        bytes += (rows * cols + tokens * (rows + cols)) * t->cb * passes;
+    }
+    if (unpacked > 0)
+        vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_DEQUANT,
+                                          .lane = VS_LANE_COMPUTE,
+                                          .what = "dequantize",
+                                          .layer = layer,
+                                          .bytes = unpacked});
+    vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_GEMM,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = what,
+                                      .layer = layer,
+                                      .fp32 = t->cb == 4,
+                                      .flops = flops,
+                                      .bytes = bytes,
+                                      .kernels = (double)count * passes,
+                                      .launches = vs_train_launches(t)});
+}
+
+void vs_train_element(struct vs_train *t, const char *what, int32_t layer, double bytes_per_token) {
+    vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = what,
+                                      .layer = layer,
+                                      .bytes = bytes_per_token * (double)t->tokens,
+                                      .launches = vs_train_launches(t)});
+}
+
+/* The first micro-step makes the gradient; later ones make a temporary and add it. */
+static void grad(struct vs_train *t, vs_buffer_id held) {
+    if (held == VS_NO_BUFFER)
+        return;
+    const struct vs_buffer b = t->plan->buffers.at[held];
+    if (t->first)
+        vs_emit_retake(&t->e, held);
+    if (t->first && b.home == VS_HOME_GPU)
+        return;
+    vs_buffer_id fresh = vs_emit_take(&t->e, VS_TAG_GRADIENTS, "new gradient", b.layer, b.bytes);
+    if (b.home != VS_HOME_GPU) {
+        vs_emit_after(&t->e, t->e.last[VS_LANE_COMPUTE]);
+        vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_COPY,
+                                          .lane = VS_LANE_D2H,
+                                          .what = "gradient to host",
+                                          .layer = b.layer,
+                                          .bytes = (double)b.bytes,
+                                          .pinned = t->plan->pinned});
+    }
+    vs_emit_give(&t->e, fresh);
+}
+
+void vs_train_weight_grad(struct vs_train *t, const struct vs_weight *w) {
+    if (w->trainable)
+        grad(t, w->grad);
+}
+
+void vs_train_adapter_grad(struct vs_train *t, const struct vs_weight *w) {
+    if (w->adapter_rank > 0)
+        grad(t, w->adapter_grad);
+}

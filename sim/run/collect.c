@@ -1,0 +1,167 @@
+/* What the pools and the clock know after a run, as plain values. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/simulate.h"
+
+static const double GIB = 1024.0 * 1024 * 1024;
+
+static int by_size(const void *a, const void *b) {
+    const struct vs_tag_bytes *x = a, *y = b;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return strcmp(x->tag, y->tag);
+}
+
+static const struct vs_tag_bytes *tags(struct vs_arena *arena, const uint64_t by_tag[VS_TAG_COUNT],
+                                       size_t *count) {
+    struct vs_tag_bytes *out = VS_NEW_ARRAY(arena, struct vs_tag_bytes, VS_TAG_COUNT);
+    *count = 0;
+    if (!out)
+        return NULL;
+    for (int i = 0; i < VS_TAG_COUNT; i++)
+        if (by_tag[i] > 0)
+            out[(*count)++] = (struct vs_tag_bytes){vs_tag_name((enum vs_tag)i), by_tag[i]};
+    qsort(out, *count, sizeof *out, by_size);
+    return out;
+}
+
+static bool collect_pool(struct vs_simulation *s, struct vs_arena *arena, enum vs_home home,
+                         struct vs_pool_outcome *out, struct vs_err *err) {
+    const struct vs_pool *pool = s->x.pools[home];
+    struct vs_pool_stats stats = vs_pool_stats(pool);
+    out->name = vs_pool_name(pool);
+    out->capacity_bytes = vs_pool_capacity(pool);
+    out->peak_bytes = stats.peak_used_bytes;
+    out->peak_allocated_bytes = stats.peak_allocated_bytes;
+    out->by_tag = tags(arena, stats.by_tag_at_peak, &out->by_tag_count);
+    return out->by_tag ? true : vs_err_nomem(err);
+}
+
+static bool collect_oom(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
+    const struct vs_pool *pool = s->x.pools[s->x.oom_home];
+    const struct vs_oom *oom = vs_pool_oom(pool);
+    struct vs_oom_outcome *out = VS_NEW(arena, struct vs_oom_outcome);
+    if (!out)
+        return vs_err_nomem(err);
+    const struct vs_op *op = &s->x.oom_op;
+    const struct vs_buffer *b = &s->x.oom_buffer;
+    out->pool = vs_pool_name(pool);
+    out->phase = s->x.oom_phase;
+    out->operation = op->layer >= 0 && !strchr(op->what, '.')
+                         ? vs_arena_printf(arena, "layer %d %s", op->layer, op->what)
+                         : op->what;
+    out->tensor = b->layer >= 0 && vs_starts(b->what, "model.") == false
+                      ? vs_arena_printf(arena, "layer %d %s", b->layer, b->what)
+                      : b->what;
+    out->at_s = s->options->capacity_only ? (double)NAN : s->x.time_s;
+    if (oom) {
+        out->requested_bytes = oom->requested_bytes;
+        out->in_use_bytes = oom->in_use_bytes;
+        out->capacity_bytes = oom->capacity_bytes;
+        out->short_bytes = oom->short_bytes;
+        out->by_tag = tags(arena, oom->by_tag, &out->by_tag_count);
+    }
+    out->needed_bytes = vs_pool_stats(pool).peak_used_bytes;
+    s->out->oom = out;
+    return out->operation && out->tensor ? true : vs_err_nomem(err);
+}
+
+static double gib(uint64_t bytes) { return (double)bytes / GIB; }
+
+static void memory_metrics(struct vs_simulation *s) {
+    double *m = s->out->metrics;
+    struct vs_pool_stats gpu = vs_pool_stats(s->x.pools[VS_HOME_GPU]);
+    struct vs_pool_stats host = vs_pool_stats(s->x.pools[VS_HOME_HOST]);
+    const uint64_t *own = gpu.peak_by_tag, *at_peak = gpu.by_tag_at_peak;
+    m[VS_METRIC_FITS] = s->x.out_of_memory ? 0 : 1;
+    m[VS_METRIC_PEAK_VRAM_GIB] = gib(gpu.peak_used_bytes);
+    m[VS_METRIC_PEAK_ALLOC_GIB] = gib(gpu.peak_allocated_bytes);
+    m[VS_METRIC_PEAK_RAM_GIB] = gib(host.peak_used_bytes);
+    m[VS_METRIC_WEIGHTS_GIB] = gib(own[VS_TAG_WEIGHTS] + own[VS_TAG_ADAPTERS]);
+    m[VS_METRIC_NON_TORCH_GIB] = gib(own[VS_TAG_CONTEXT]);
+    if (s->c->task == VS_TASK_TRAIN) {
+        m[VS_METRIC_ACTIVATIONS_GIB] =
+            gib(at_peak[VS_TAG_ACTIVATIONS] + at_peak[VS_TAG_CHECKPOINTS]);
+        m[VS_METRIC_OPTIMIZER_GIB] = gib(own[VS_TAG_OPTIMIZER]);
+        m[VS_METRIC_GRADIENTS_GIB] = gib(own[VS_TAG_GRADIENTS]);
+        m[VS_METRIC_WORKSPACE_GIB] =
+            gib(at_peak[VS_TAG_WORKSPACE] + at_peak[VS_TAG_DEQUANT] + at_peak[VS_TAG_LOGITS]);
+        return;
+    }
+    m[VS_METRIC_KV_GIB] = gib(own[VS_TAG_KV]);
+    m[VS_METRIC_WORKSPACE_GIB] = gib(own[VS_TAG_WORKSPACE]);
+    if (s->x.pools[VS_HOME_HOST] != s->x.pools[VS_HOME_GPU]) {
+        m[VS_METRIC_WEIGHTS_HOST_GIB] = gib(host.peak_by_tag[VS_TAG_WEIGHTS]);
+        m[VS_METRIC_KV_HOST_GIB] = gib(host.peak_by_tag[VS_TAG_KV]);
+        m[VS_METRIC_WORKSPACE_HOST_GIB] = gib(host.peak_by_tag[VS_TAG_WORKSPACE]);
+    }
+}
+
+static double share(double part_s, double whole_s) {
+    double f = whole_s > 0 ? part_s / whole_s : 0;
+    return f > 1 ? 1 : f;
+}
+
+/* The resource that held work back for the longest time; the link as a whole counts as its busier
+ * direction. */
+static bool utilization(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
+    struct vs_utilization *u = VS_NEW_ARRAY(arena, struct vs_utilization, VS_PART_COUNT + 1);
+    if (!u)
+        return vs_err_nomem(err);
+    const struct vs_executor *x = &s->x;
+    double longest = x->launch_s;
+    s->out->bound_by = "launch";
+    for (int i = 0; i < VS_PART_COUNT; i++) {
+        enum vs_part part = (enum vs_part)i;
+        if (x->saturated_s[i] > longest) {
+            longest = x->saturated_s[i];
+            s->out->bound_by = vs_part_name(part == VS_PART_DUPLEX ? VS_PART_H2D : part);
+        }
+        if (x->busy_s[i] > 0 && part != VS_PART_DUPLEX)
+            u[s->out->utilization_count++] =
+                (struct vs_utilization){vs_part_name(part), share(x->busy_s[i], s->main_s)};
+    }
+    if (x->launch_s > 0)
+        u[s->out->utilization_count++] =
+            (struct vs_utilization){"launch", share(x->launch_s, s->main_s)};
+    s->out->utilization = u;
+    return true;
+}
+
+static bool copy_timeline(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
+    size_t n = s->x.spans.count, levels = s->x.levels.count;
+    struct vs_span *spans = VS_NEW_ARRAY(arena, struct vs_span, n + 1);
+    struct vs_level *level = VS_NEW_ARRAY(arena, struct vs_level, levels + 1);
+    if (!spans || !level)
+        return vs_err_nomem(err);
+    if (n > 0)
+        memcpy(spans, s->x.spans.at, n * sizeof *spans);
+    if (levels > 0)
+        memcpy(level, s->x.levels.at, levels * sizeof *level);
+    s->out->spans = spans;
+    s->out->span_count = n;
+    s->out->levels = level;
+    s->out->level_count = levels;
+    return true;
+}
+
+bool vs_collect(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
+    struct vs_pool_outcome *pools = VS_NEW_ARRAY(arena, struct vs_pool_outcome, 2);
+    bool unified = s->c->machine->unified;
+    if (!pools)
+        return vs_err_nomem(err);
+    if (!collect_pool(s, arena, VS_HOME_GPU, &pools[0], err) ||
+        (!unified && !collect_pool(s, arena, VS_HOME_HOST, &pools[1], err)))
+        return false;
+    s->out->pools = pools;
+    s->out->pool_count = unified ? 1 : 2;
+    s->out->fits = !s->x.out_of_memory;
+    memory_metrics(s);
+    if (s->x.out_of_memory && !collect_oom(s, arena, err))
+        return false;
+    if (s->out->fits && !s->options->capacity_only && !utilization(s, arena, err))
+        return false;
+    return copy_timeline(s, arena, err);
+}

@@ -1,0 +1,225 @@
+#include "run/cost.h"
+
+#include <math.h>
+
+const char *vs_part_name(enum vs_part part) {
+    static const char *const NAMES[] = {
+        [VS_PART_COMPUTE] = "gpu0.compute",
+        [VS_PART_MEMORY] = "gpu0.memory",
+        [VS_PART_H2D] = "link0.h2d",
+        [VS_PART_D2H] = "link0.d2h",
+        [VS_PART_DUPLEX] = "link0.both",
+        [VS_PART_HOST_MEMORY] = "host.memory",
+        [VS_PART_HOST_COMPUTE] = "host.compute",
+        [VS_PART_STORAGE] = "storage.read",
+    };
+    return NAMES[part];
+}
+
+/* Numbers of the engine file for this generation, else what the profile says. */
+struct source {
+    const struct vs_engine *engine;
+    const char *arch;
+};
+
+static double number(const struct source *s, const char *name, double fallback) {
+    return vs_engine_number(s->engine, name, s->arch, fallback);
+}
+
+static double max3(double a, double b, double c) {
+    double m = a > b ? a : b;
+    return m > c ? m : c;
+}
+
+/* Large GEMMs run into the power limit, so cards of one generation do not scale with their peak:
+ * the rate is the 4-norm of both limits (square roots only: every machine rounds them alike). */
+static double under_power_limit(const struct source *s, const struct vs_device *d, double rate) {
+    double per_watt = number(s, "flops_per_watt", vs_num_or(d->arch.flops_per_watt, 0));
+    double watts = vs_num_or(d->compute.power_w, 0);
+    if (!vs_streq(vs_engine_rule(s->engine, "power_limit", "off"), "on") || per_watt * watts <= 0)
+        return rate;
+    double a = rate * 1e-12, b = per_watt * watts * 1e-12;
+    double sum = 1 / (a * a * a * a) + 1 / (b * b * b * b);
+    return 1e12 / sqrt(sqrt(sum));
+}
+
+static void device_rates(struct vs_rates *r, const struct source *s, const struct vs_device *d) {
+    const struct vs_arch *a = &d->arch;
+    double fp32 = vs_num_or(d->compute.fp32_flops, 1e12);
+    double peak = vs_num_or(d->compute.bf16_flops, vs_num_or(d->compute.fp16_flops, fp32));
+    if (vs_streq(vs_engine_rule(s->engine, "gemm_peak", "acc32"), "acc16"))
+        peak = max3(vs_num_or(d->compute.fp16_acc16_flops, 0), vs_num_or(d->compute.fp16_flops, 0),
+                    fp32);
+    r->capacity[VS_PART_COMPUTE] = peak;
+    r->capacity[VS_PART_MEMORY] = vs_num_or(d->memory.bandwidth_bytes_per_s, 1e9);
+    double fraction = number(s, "gemm_fraction", vs_num_or(a->gemm_fraction, 0.7));
+    r->gemm = under_power_limit(s, d, fraction * peak);
+    r->gemm_fp32 = number(s, "gemm_fp32_fraction", vs_num_or(a->gemm_fp32_fraction, 0.7)) * fp32;
+    r->attention = number(s, "attention_fraction", vs_num_or(a->attention_fraction, 0.5)) * peak;
+    r->naive_attention = number(s, "naive_attention_fraction", 0.8 * fraction) * peak;
+    r->read_fraction = number(s, "read_fraction", vs_num_or(a->read_fraction, 0.85));
+    r->stream_fraction = number(s, "stream_fraction", vs_num_or(a->stream_fraction, 0.8));
+    r->dequant_fraction = number(s, "dequant_fraction", r->stream_fraction);
+    r->kernel_s = number(s, "kernel_s", vs_num_or(a->kernel_s, 0));
+    r->kv_fraction[0] = number(s, "kv_fraction_fused", r->read_fraction);
+    r->kv_fraction[1] = number(s, "kv_fraction_naive", r->read_fraction);
+    /* Bytes per clock and SM that a kernel can take in: a limit of the processor, not of the
+     * memory. */
+    double clocks = vs_num_or(d->compute.sms, 0) * vs_num_or(d->compute.clock_hz, 0);
+    r->kv_cap[0] = clocks * number(s, "kv_cap_fused", 0);
+    r->kv_cap[1] = clocks * number(s, "kv_cap_naive", 0);
+    r->dequant_cap = clocks * number(s, "dequant_cap", 0);
+    r->read_cap[VS_CLASS_FLOAT] = clocks * number(s, "read_cap_float", 0);
+    r->read_cap[VS_CLASS_LEGACY] = clocks * number(s, "read_cap_legacy", 0);
+    r->read_cap[VS_CLASS_KQUANT] = clocks * number(s, "read_cap_kquant", 0);
+    r->read_cap[VS_CLASS_IQUANT] = clocks * number(s, "read_cap_iquant", 0);
+}
+
+static void link_rates(struct vs_rates *r, const struct source *s, const struct vs_machine *m) {
+    const struct vs_link *l = m->link;
+    double h2d = l ? vs_num_or(l->h2d_bytes_per_s, 1e9) : r->capacity[VS_PART_MEMORY] / 2;
+    double d2h = l ? vs_num_or(l->d2h_bytes_per_s, h2d) : h2d;
+    r->capacity[VS_PART_H2D] = h2d;
+    r->capacity[VS_PART_D2H] = d2h;
+    r->capacity[VS_PART_DUPLEX] = l ? vs_num_or(l->duplex_bytes_per_s, h2d + d2h) : h2d + d2h;
+    bool mapped = vs_streq(vs_engine_rule(s->engine, "host_weights", "heap"), "mmap");
+    double pageable =
+        l ? vs_num_or(mapped ? l->mmap_bytes_per_s : l->pageable_bytes_per_s, h2d) : h2d;
+    r->pageable_slowdown = pageable < h2d ? h2d / pageable : 1;
+    r->link_latency_s = l ? vs_num_or(l->latency_s, 0) : 0;
+}
+
+static void host_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
+    const struct vs_host *h = c->machine->host;
+    double bandwidth = vs_num_or(h->bandwidth_bytes_per_s, 50e9);
+    double read = vs_num_or(h->measured_bytes_per_s, bandwidth * vs_num_or(h->read_fraction, 0.6));
+    double cores = vs_num_or(h->cores, 8);
+    double threads = (double)vs_count(&c->axes, VS_AXIS_CPU_THREADS);
+    if (threads > 0 && threads < cores)
+        cores = threads;
+    r->capacity[VS_PART_HOST_MEMORY] =
+        c->machine->unified ? r->capacity[VS_PART_MEMORY] : bandwidth;
+    r->host_fraction = read / r->capacity[VS_PART_HOST_MEMORY];
+    r->cpu_flops = cores * vs_num_or(h->flops_per_core, 50e9) * number(s, "cpu_gemm_scale", 1);
+    r->cpu_attention_flops = vs_num_or(h->attention_flops, r->cpu_flops);
+    r->capacity[VS_PART_HOST_COMPUTE] = r->cpu_flops;
+    r->capacity[VS_PART_STORAGE] =
+        c->machine->storage ? vs_num_or(c->machine->storage->read_bytes_per_s, 1e9) : 1e9;
+}
+
+void vs_rates_init(struct vs_rates *r, const struct vs_case *c) {
+    const struct vs_machine *m = c->machine;
+    struct source s = {c->engine, m->device_count > 0 ? m->devices[0]->arch.name : NULL};
+    *r = (struct vs_rates){.unified = m->unified};
+    if (m->device_count > 0)
+        device_rates(r, &s, m->devices[0]);
+    else
+        r->capacity[VS_PART_COMPUTE] = r->capacity[VS_PART_MEMORY] = 1;
+    link_rates(r, &s, m);
+    host_rates(r, &s, c);
+    r->element_scale = number(&s, "element_scale", 1);
+    r->adapter_scale = number(&s, "adapter_scale", 1);
+    r->launch_s = number(&s, "launch_s", 0);
+}
+
+static void need(struct vs_cost *cost, enum vs_part part, double amount) {
+    if (amount > 0)
+        cost->needs[cost->need_count++] = (struct vs_need){part, amount};
+}
+
+/* Bytes on the device's memory, and the processor time that taking them in costs. */
+static void read_memory(struct vs_cost *cost, const struct vs_rates *r, double bytes,
+                        double fraction, double cap) {
+    need(cost, VS_PART_MEMORY, bytes / fraction);
+    if (cap > 0)
+        need(cost, VS_PART_COMPUTE, bytes / cap * r->capacity[VS_PART_COMPUTE]);
+}
+
+static void compute(struct vs_cost *cost, const struct vs_rates *r, double flops, double rate) {
+    need(cost, VS_PART_COMPUTE, flops / rate * r->capacity[VS_PART_COMPUTE]);
+}
+
+static void gemv(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+    double cap = op->type ? r->read_cap[op->type->class_of] : r->read_cap[VS_CLASS_FLOAT];
+    read_memory(cost, r, op->bytes, r->read_fraction, cap);
+    if (cap <= 0)
+        compute(cost, r, op->flops, r->gemm);
+}
+
+static void copy(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+    cost->latency_s += r->link_latency_s;
+    if (r->unified) {
+        need(cost, VS_PART_MEMORY, 2 * op->bytes);
+        return;
+    }
+    double slowdown = op->pinned ? 1 : r->pageable_slowdown;
+    need(cost, op->lane == VS_LANE_D2H ? VS_PART_D2H : VS_PART_H2D, op->bytes * slowdown);
+    need(cost, VS_PART_DUPLEX, op->bytes);
+    need(cost, VS_PART_MEMORY, op->bytes);
+    need(cost, VS_PART_HOST_MEMORY, op->bytes);
+}
+
+static enum vs_part host_memory(const struct vs_rates *r) {
+    return r->unified ? VS_PART_MEMORY : VS_PART_HOST_MEMORY;
+}
+
+struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
+    struct vs_cost cost = {.latency_s = op->cost_s + op->kernels * r->kernel_s};
+    bool naive = op->kind == VS_WORK_KV_READ_NAIVE;
+    switch (op->kind) {
+    case VS_WORK_GEMM:
+        need(&cost, VS_PART_MEMORY, op->bytes / r->stream_fraction);
+        compute(&cost, r, op->flops, op->fp32 ? r->gemm_fp32 : r->gemm);
+        break;
+    case VS_WORK_GEMV:
+        gemv(&cost, r, op);
+        break;
+    case VS_WORK_ATTENTION:
+    case VS_WORK_NAIVE_ATTENTION:
+        need(&cost, VS_PART_MEMORY, op->bytes / r->stream_fraction);
+        compute(&cost, r, op->flops,
+                op->fp32                              ? r->gemm_fp32
+                : op->kind == VS_WORK_NAIVE_ATTENTION ? r->naive_attention
+                                                      : r->attention);
+        break;
+    case VS_WORK_KV_READ:
+    case VS_WORK_KV_READ_NAIVE:
+        read_memory(&cost, r, op->bytes, r->kv_fraction[naive], r->kv_cap[naive]);
+        break;
+    case VS_WORK_ELEMENT:
+        need(&cost, VS_PART_MEMORY, op->bytes * r->element_scale / r->stream_fraction);
+        break;
+    case VS_WORK_ADAPTER:
+        need(&cost, VS_PART_MEMORY, op->bytes * r->adapter_scale / r->stream_fraction);
+        compute(&cost, r, op->flops, r->gemm);
+        break;
+    case VS_WORK_DEQUANT:
+        read_memory(&cost, r, op->bytes, r->dequant_fraction, r->dequant_cap);
+        break;
+    case VS_WORK_OPTIMIZER:
+        need(&cost, VS_PART_MEMORY, op->bytes / r->stream_fraction);
+        break;
+    case VS_WORK_COPY:
+        copy(&cost, r, op);
+        break;
+    case VS_WORK_CPU_GEMV:
+    case VS_WORK_CPU_GEMM:
+    case VS_WORK_CPU_OPTIMIZER:
+        need(&cost, host_memory(r), op->bytes / r->host_fraction);
+        need(&cost, VS_PART_HOST_COMPUTE, op->flops);
+        break;
+    case VS_WORK_CPU_ATTENTION:
+        need(&cost, host_memory(r), op->bytes / r->host_fraction);
+        need(&cost, VS_PART_HOST_COMPUTE, op->flops / r->cpu_attention_flops * r->cpu_flops);
+        break;
+    case VS_WORK_STORAGE_READ:
+        need(&cost, VS_PART_STORAGE, op->bytes);
+        break;
+    case VS_WORK_NOTHING:
+    case VS_WORK_FIXED:
+    case VS_WORK_SYNC:
+    case VS_WORK_KIND_COUNT:
+        break;
+    }
+    return cost;
+}

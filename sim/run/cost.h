@@ -1,0 +1,55 @@
+/* What an operation asks of a machine: the cost laws. Their numbers are data: achievable fractions
+ * of the generation (hwprofiles/archs), overridden by the engine file where a stack reaches another
+ * one. */
+#ifndef VS_RUN_COST_H
+#define VS_RUN_COST_H
+
+#include "engine/engine.h"
+#include "hw/machine.h"
+#include "plan/plan.h"
+
+/* Resources of a machine with one device. Capacities are nominal rates; an operation that reaches
+ * only a fraction of one asks for more of it, so that a resource's utilization is the share of time
+ * it is taken. */
+enum vs_part {
+    VS_PART_COMPUTE, /* FLOP/s of the device in 16 bit */
+    VS_PART_MEMORY,  /* bytes/s */
+    VS_PART_H2D,
+    VS_PART_D2H,
+    VS_PART_DUPLEX, /* both directions of the link together */
+    VS_PART_HOST_MEMORY,
+    VS_PART_HOST_COMPUTE,
+    VS_PART_STORAGE,
+    VS_PART_COUNT
+};
+const char *vs_part_name(enum vs_part part);
+
+struct vs_need {
+    enum vs_part part;
+    double amount;
+};
+struct vs_cost {
+    double latency_s;
+    struct vs_need needs[4];
+    size_t need_count;
+};
+
+/* Rates and fractions of a case, looked up once. */
+struct vs_rates {
+    double capacity[VS_PART_COUNT];
+    double gemm, gemm_fp32, attention, naive_attention; /* FLOP/s that kernels reach */
+    double read_fraction, stream_fraction, dequant_fraction;
+    double element_scale, adapter_scale;
+    double kv_fraction[2], kv_cap[2];  /* fused, naive; caps in bytes/s, 0 = none */
+    double read_cap[VS_CLASS_FP8 + 1]; /* bytes/s that kernels of a type class take in; 0 = none */
+    double dequant_cap;
+    double kernel_s, launch_s;
+    double pageable_slowdown, link_latency_s; /* pinned rate / pageable rate */
+    double host_fraction, cpu_flops, cpu_attention_flops;
+    bool unified;
+};
+void vs_rates_init(struct vs_rates *rates, const struct vs_case *c);
+
+struct vs_cost vs_cost(const struct vs_rates *rates, const struct vs_op *op);
+
+#endif

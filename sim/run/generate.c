@@ -1,0 +1,160 @@
+/* Drives generation: KV cache and buffers, the prompt in passes, then one token at a time over a
+ * growing cache.
+ *
+ * A decode step's time depends on the cells in the cache alone. It is run at both ends of an
+ * interval and in the middle; where the middle lies on the line between the ends (to 0.01 %) the
+ * steps between are taken from the line, otherwise the halves are treated alike. */
+#include "run/simulate.h"
+
+#include "plan/generate.h"
+
+enum { WALKED_STEPS = 8 };
+static const double LINE_TOLERANCE = 1e-4;
+
+struct shape {
+    uint64_t prompt, gen, depth, batch;
+};
+
+static struct shape shape_of(const struct vs_case *c) {
+    return (struct shape){.prompt = (uint64_t)vs_count(&c->axes, VS_AXIS_PROMPT),
+                          .gen = (uint64_t)vs_count(&c->axes, VS_AXIS_GEN),
+                          .depth = (uint64_t)vs_count(&c->axes, VS_AXIS_DEPTH),
+                          .batch = (uint64_t)vs_count(&c->axes, VS_AXIS_BATCH)};
+}
+
+static bool run_pass(struct vs_simulation *s, struct vs_phase *phase, struct vs_pass pass,
+                     bool walk, double *seconds, struct vs_err *err) {
+    if (!vs_emit_pass(&s->plan, &pass, phase, err))
+        return false;
+    if (walk && !vs_walk(&s->x, phase, s->options->stop_at_oom, err))
+        return false;
+    if (!seconds || s->x.out_of_memory)
+        return true;
+    s->x.moved.count = walk ? s->x.moved.count : 0;
+    return vs_time_phase(&s->x, phase, VS_NO_OP, 1, seconds, err);
+}
+
+/* The prompt, in passes of at most --ubatch tokens. */
+static bool prefill(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
+                    double *seconds, struct vs_err *err) {
+    uint64_t step = s->plan.ubatch > 0 ? s->plan.ubatch : shape->prompt;
+    double part = 0;
+    *seconds = 0;
+    for (uint64_t at = 0; at < shape->prompt && !vs_is_over(s); at += step) {
+        uint64_t n = shape->prompt - at < step ? shape->prompt - at : step;
+        struct vs_pass pass = {n, shape->depth + at, at + n == shape->prompt};
+        bool timed = !s->options->capacity_only;
+        if (!run_pass(s, phase, pass, true, timed ? &part : NULL, err))
+            return false;
+        *seconds += part;
+    }
+    return true;
+}
+
+/* Memory of decoding: some steps, the last one among them. */
+static bool walk_decode(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
+                        struct vs_err *err) {
+    uint64_t start = shape->depth + shape->prompt;
+    for (uint64_t i = 1; i <= WALKED_STEPS && shape->gen > 0 && !vs_is_over(s); i++) {
+        struct vs_pass pass = {1, start + shape->gen * i / WALKED_STEPS - 1, true};
+        if (pass.past + 1 > start && !run_pass(s, phase, pass, true, NULL, err))
+            return false;
+    }
+    return true;
+}
+
+static bool step_time(struct vs_simulation *s, struct vs_phase *phase, uint64_t past,
+                      double *seconds, struct vs_err *err) {
+    s->x.moved.count = 0;
+    return run_pass(s, phase, (struct vs_pass){1, past, true}, false, seconds, err);
+}
+
+/* An interval of steps whose ends are known; an explicit stack keeps the halves. */
+struct interval {
+    uint64_t a, b;
+    double ta, tb;
+};
+enum { STACK_MAX = 64 };
+
+/* Sum over the steps a+1..b of the line through both ends. */
+static double line_sum(const struct interval *i) {
+    double n = (double)(i->b - i->a);
+    return n * i->ta + (i->tb - i->ta) * (n + 1) / 2;
+}
+
+static bool decode_time(struct vs_simulation *s, struct vs_phase *phase, uint64_t first,
+                        uint64_t last, double *seconds, struct vs_err *err) {
+    struct interval stack[STACK_MAX] = {{.a = first, .b = last}};
+    size_t depth = 1;
+    if (!step_time(s, phase, first, &stack[0].ta, err) ||
+        !step_time(s, phase, last, &stack[0].tb, err))
+        return false;
+    *seconds = stack[0].ta;
+    while (depth > 0) {
+        struct interval i = stack[--depth];
+        uint64_t m = i.a + (i.b - i.a) / 2;
+        double tm,
+            line = i.ta + (i.tb - i.ta) * (double)(m - i.a) / (double)(i.b > i.a ? i.b - i.a : 1);
+        if (i.b - i.a < 2 || depth + 2 > STACK_MAX) {
+            *seconds += line_sum(&i);
+            continue;
+        }
+        if (!step_time(s, phase, m, &tm, err))
+            return false;
+        struct interval low = {i.a, m, i.ta, tm}, high = {m, i.b, tm, i.tb};
+        double off = tm > line ? tm - line : line - tm;
+        if (off <= LINE_TOLERANCE * line) {
+            *seconds += line_sum(&low) + line_sum(&high);
+        } else {
+            stack[depth++] = low;
+            stack[depth++] = high;
+        }
+    }
+    return true;
+}
+
+static bool speeds(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
+                   double prefill_s, struct vs_err *err) {
+    double *metrics = s->out->metrics, batch = (double)shape->batch, decode_s = 0;
+    uint64_t start = shape->depth + shape->prompt;
+    if (shape->prompt > 0) {
+        metrics[VS_METRIC_PREFILL_TPS] = batch * (double)shape->prompt / prefill_s;
+        metrics[VS_METRIC_TTFT_S] = prefill_s;
+        s->main_s = prefill_s;
+    }
+    if (shape->gen == 0)
+        return true;
+    vs_clear_sums(&s->x);
+    double before = s->x.time_s;
+    if (!decode_time(s, phase, start, start + shape->gen - 1, &decode_s, err))
+        return false;
+    s->main_s = s->x.time_s - before;
+    metrics[VS_METRIC_DECODE_TPS] = batch * (double)shape->gen / decode_s;
+    metrics[VS_METRIC_TPOT_S] = decode_s / (double)shape->gen;
+    metrics[VS_METRIC_E2E_TPS] = batch * (double)shape->gen / (prefill_s + decode_s);
+    return true;
+}
+
+static bool drive(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err) {
+    struct shape shape = shape_of(s->c);
+    double prefill_s = 0;
+    if (!vs_emit_provision(&s->plan, phase, err) ||
+        !vs_walk(&s->x, phase, s->options->stop_at_oom, err))
+        return false;
+    if (vs_is_over(s))
+        return true;
+    vs_clear_sums(&s->x);
+    if (!prefill(s, phase, &shape, &prefill_s, err) ||
+        (!vs_is_over(s) && !walk_decode(s, phase, &shape, err)))
+        return false;
+    if (s->options->capacity_only || s->x.out_of_memory)
+        return true;
+    return speeds(s, phase, &shape, prefill_s, err);
+}
+
+bool vs_drive_generate(struct vs_simulation *s, struct vs_err *err) {
+    struct vs_phase phase = {0};
+    bool ok = drive(s, &phase, err);
+    vs_phase_release(&phase);
+    return ok;
+}

@@ -1,0 +1,131 @@
+#include "run/grid.h"
+
+#include <string.h>
+
+enum { POINTS_MAX = 100000 };
+
+bool vs_grid_varies(const struct vs_grid *grid, enum vs_axis axis) {
+    return grid->lists[axis].count > 1;
+}
+
+static bool count_points(const struct vs_grid *grid, size_t *count, struct vs_err *err) {
+    *count = 1;
+    for (int i = 0; i < VS_AXIS_COUNT; i++) {
+        if (grid->lists[i].count > 1)
+            *count *= grid->lists[i].count;
+        if (*count > POINTS_MAX)
+            return vs_err_at(err, NULL, 0, 0,
+                             "the grid has more than %d points; expected fewer values", POINTS_MAX);
+    }
+    return true;
+}
+
+bool vs_grid_expand(struct vs_arena *arena, const struct vs_grid *grid,
+                    const struct vs_request **requests, size_t *count, struct vs_err *err) {
+    if (!count_points(grid, count, err))
+        return false;
+    struct vs_request *out = VS_NEW_ARRAY(arena, struct vs_request, *count);
+    if (!out)
+        return vs_err_nomem(err);
+    for (size_t n = 0; n < *count; n++) {
+        size_t rest = n;
+        out[n].set_paths = grid->set_paths;
+        out[n].set_values = grid->set_values;
+        out[n].set_count = grid->set_count;
+        for (int i = VS_AXIS_COUNT - 1; i >= 0; i--) {
+            const struct vs_value_list *list = &grid->lists[i];
+            if (list->count == 0)
+                continue;
+            out[n].user.at[i] = list->at[rest % list->count];
+            out[n].user.origin[i] = VS_FROM_USER;
+            rest /= list->count;
+        }
+    }
+    *requests = out;
+    return true;
+}
+
+/* ---- the default grid ---- */
+
+struct draft {
+    struct vs_arena *arena;
+    struct vs_grid *grid;
+    const struct vs_values *base; /* what workload and user say */
+    struct vs_err *err;
+};
+
+/* Appends a word to an axis's list unless it is there. */
+static bool add(struct draft *d, enum vs_axis axis, const char *word) {
+    struct vs_value_list *list = &d->grid->lists[axis];
+    for (size_t i = 0; i < list->count; i++)
+        if (vs_streq(list->at[i].text, word))
+            return true;
+    struct vs_value *at = VS_NEW_ARRAY(d->arena, struct vs_value, list->count + 1);
+    if (!at)
+        return vs_err_nomem(d->err);
+    if (list->count > 0)
+        memcpy(at, list->at, list->count * sizeof *at);
+    if (!vs_axis_parse(d->arena, axis, word, vs_axis_info(axis)->name, &at[list->count], d->err))
+        return false;
+    list->at = at;
+    list->count++;
+    return true;
+}
+
+static bool vary(struct draft *d, enum vs_axis axis, const char *const *words) {
+    if (d->grid->lists[axis].count > 0)
+        return true;
+    for (; *words; words++)
+        if (!add(d, axis, *words))
+            return false;
+    return true;
+}
+
+static const char *base_word(const struct draft *d, enum vs_axis axis, const char *fallback) {
+    return d->base->at[axis].text ? d->base->at[axis].text : fallback;
+}
+
+/* The optimizer as the workload has it, its plain, its 8-bit and its paged 8-bit form. */
+static bool vary_optimizer(struct draft *d) {
+    const char *own = base_word(d, VS_AXIS_OPTIM, "adamw");
+    if (!strstr(own, "adamw"))
+        return true;
+    return vary(d, VS_AXIS_OPTIM,
+                (const char *const[]){own, "adamw", "adamw8bit", "paged-adamw8bit", NULL});
+}
+
+static bool vary_training(struct draft *d) {
+    bool qlora = vs_streq(base_word(d, VS_AXIS_METHOD, "full"), "qlora");
+    bool full = vs_streq(base_word(d, VS_AXIS_METHOD, "full"), "full");
+    if (qlora && !vary(d, VS_AXIS_WEIGHTS, (const char *const[]){"nf4", "nf4-dq", NULL}))
+        return false;
+    return vary(d, VS_AXIS_CKPT, (const char *const[]){"none", "full", NULL}) &&
+           vary_optimizer(d) &&
+           vary(d, VS_AXIS_LOSS, (const char *const[]){"full", "chunked", "fused", NULL}) &&
+           (full || vary(d, VS_AXIS_OFFLOAD, (const char *const[]){"none", "stream", NULL})) &&
+           vary(d, VS_AXIS_OFFLOAD_PARAM, (const char *const[]){"none", "cpu", NULL});
+}
+
+static bool vary_generation(struct draft *d) {
+    const char *own = base_word(d, VS_AXIS_WEIGHTS, "fp16");
+    return vary(d, VS_AXIS_WEIGHTS, (const char *const[]){own, "q8_0", "q4_k_m", NULL}) &&
+           vary(d, VS_AXIS_OFFLOAD, (const char *const[]){"none", "cpu", "stream", NULL}) &&
+           vary(d, VS_AXIS_GPU_LAYERS, (const char *const[]){"all", "auto", "0", NULL}) &&
+           vary(d, VS_AXIS_KV, (const char *const[]){"fp16", "q8_0", "q4_0", NULL});
+}
+
+bool vs_grid_defaults(struct vs_catalog *catalog, struct vs_arena *arena, struct vs_grid *grid,
+                      struct vs_err *err) {
+    struct vs_values base = {0};
+    const struct vs_workload *workload;
+    for (int i = 0; i < VS_AXIS_COUNT; i++)
+        if (grid->lists[i].count > 0)
+            base.at[i] = grid->lists[i].at[0];
+    if (!vs_resolve_workload(catalog, &base, &workload, err))
+        return false;
+    for (int i = 0; workload && i < VS_AXIS_COUNT; i++)
+        if (!base.at[i].text)
+            base.at[i] = workload->values.at[i];
+    struct draft d = {arena, grid, &base, err};
+    return vs_is(&base, VS_AXIS_TASK, "train") ? vary_training(&d) : vary_generation(&d);
+}

@@ -1,0 +1,69 @@
+/* Carries out phases on a machine: memory actions on pools, operations as activities. The only
+ * place where plans meet the two engines.
+ *
+ * Memory acts in the order in which the host issues (as real allocators do), so a phase is first
+ * walked on the pools; then, where time is asked for, it is run as activities. A walk can be had
+ * without the clock. */
+#ifndef VS_RUN_LOWER_H
+#define VS_RUN_LOWER_H
+
+#include "base/vec.h"
+#include "des/des.h"
+#include "memory/pool.h"
+#include "run/cost.h"
+#include "run/outcome.h"
+
+/* Managed pages that moved while the last walk was at an operation. */
+struct vs_moved {
+    vs_op_id op;
+    uint64_t in_bytes, out_bytes;
+};
+
+struct vs_executor {
+    const struct vs_plan *plan;
+    struct vs_rates rates;
+    struct vs_pool
+        *pools[VS_HOME_COUNT]; /* with unified memory all but storage are pools[VS_HOME_GPU] */
+    VS_VEC(vs_block) held;     /* per buffer of the plan */
+    VS_VEC(struct vs_moved) moved;
+
+    struct vs_des *des;
+    vs_resource part[VS_PART_COUNT];
+    vs_stream lane[VS_LANE_COUNT];
+    VS_VEC(vs_activity) activity; /* per operation of the phase that ran last */
+
+    /* sums over the phases that ran with the clock */
+    double busy_s[VS_PART_COUNT], saturated_s[VS_PART_COUNT], launch_s, time_s;
+
+    /* the first failure */
+    const char *oom_phase;
+    struct vs_op oom_op;
+    struct vs_buffer oom_buffer;
+    enum vs_home oom_home;
+    vs_op_id oom_index;
+    bool out_of_memory;
+
+    /* for a timeline; NULL = not wanted */
+    struct vs_arena *record;
+    VS_VEC(struct vs_span) spans;
+    VS_VEC(struct vs_level) levels;
+};
+
+bool vs_executor_init(struct vs_executor *x, const struct vs_plan *plan, struct vs_err *err);
+void vs_executor_release(struct vs_executor *x);
+
+/* Memory actions of a phase. After the first OOM the pools have no ceiling; with `stop` the walk
+ * ends there. */
+bool vs_walk(struct vs_executor *x, const struct vs_phase *phase, bool stop, struct vs_err *err);
+
+/* Time of the phase (after its walk), drained at both ends. Operations from `until` on are left out
+ * (VS_NO_OP = none). Adds to the sums when `count` > 0, that often. */
+bool vs_time_phase(struct vs_executor *x, const struct vs_phase *phase, vs_op_id until,
+                   double count, double *seconds, struct vs_err *err);
+
+/* Equal numbers: the pools would answer all that follows alike. */
+uint64_t vs_executor_state(const struct vs_executor *x);
+
+void vs_clear_sums(struct vs_executor *x);
+
+#endif

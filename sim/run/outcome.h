@@ -1,0 +1,99 @@
+/* What a run found, as plain values: all that reports may see. Everything lives in the arena of the
+ * run. */
+#ifndef VS_RUN_OUTCOME_H
+#define VS_RUN_OUTCOME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Metrics: X(ID, "name", "unit", "help"); an outcome has NaN where a metric does not apply. */
+enum vs_metric {
+#define X(id, name, unit, help) VS_METRIC_##id,
+#include "run/metrics.def"
+#undef X
+    VS_METRIC_COUNT
+};
+struct vs_metric_info {
+    const char *name, *unit, *help;
+};
+const struct vs_metric_info *vs_metric_info(enum vs_metric metric);
+bool vs_metric_find(const char *name, enum vs_metric *metric);
+
+struct vs_tag_bytes {
+    const char *tag;
+    uint64_t bytes;
+};
+
+struct vs_pool_outcome {
+    const char *name;        /* gpu0, host, pinned, storage */
+    uint64_t capacity_bytes; /* UINT64_MAX = no ceiling */
+    uint64_t peak_bytes;     /* as the driver sees it */
+    uint64_t peak_allocated_bytes;
+    const struct vs_tag_bytes *by_tag; /* at the peak, largest first, zeros left out */
+    size_t by_tag_count;
+};
+
+struct vs_oom_outcome {
+    const char *pool, *phase, *operation, *tensor;
+    double at_s; /* simulated time since the start; NaN when only capacity was simulated */
+    uint64_t requested_bytes, in_use_bytes, capacity_bytes, short_bytes /* of this request */;
+    uint64_t needed_bytes; /* peak of the pool had there been no ceiling */
+    const struct vs_tag_bytes *by_tag;
+    size_t by_tag_count;
+};
+
+struct vs_utilization {
+    const char *resource;
+    double fraction;
+};
+
+/* One interval of the recorder, for --timeline. */
+struct vs_span {
+    const char *lane, *what;
+    int layer;
+    double start_s, end_s;
+};
+struct vs_level {
+    double at_s;
+    const char *pool;
+    uint64_t bytes;
+};
+
+struct vs_axis_word {
+    const char *axis, *word;
+};
+
+struct vs_outcome {
+    const char *hw, *machine, *model, *engine, *engine_version, *task;
+    const struct vs_axis_word *strategy; /* resolved axes that apply, in the order of the table */
+    size_t strategy_count;
+    const char *label;   /* strategy in words; set by sweep */
+    const char *command; /* "vramsim run ..." of this point; NULL = made from its axes */
+    const char *const *notes;
+    size_t note_count;
+    const char *const *assumed;
+    size_t assumed_count;
+    bool bound; /* engine `ideal`: a bound, not a recommendation */
+
+    bool fits;
+    const struct vs_oom_outcome *oom; /* NULL when it fits */
+    double metrics[VS_METRIC_COUNT];
+    const struct vs_pool_outcome *pools;
+    size_t pool_count;
+    const char *bound_by; /* NULL when it did not run */
+    const struct vs_utilization *utilization;
+    size_t utilization_count;
+    double interval_low[VS_METRIC_COUNT], interval_high[VS_METRIC_COUNT]; /* NaN = none */
+    bool extrapolating;
+
+    const struct vs_span *spans;
+    size_t span_count; /* only when a timeline was asked for */
+    const struct vs_level *levels;
+    size_t level_count;
+    int64_t
+        oom_point; /* sweep: the longest sequence / context that fits; 0 = not asked, -1 = none */
+    bool oom_point_open; /* the search ended at its bound: ">=" */
+};
+
+#endif

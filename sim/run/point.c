@@ -1,0 +1,152 @@
+#include "run/point.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool vs_point_describe(struct vs_arena *arena, const struct vs_case *c, struct vs_outcome *out,
+                       struct vs_err *err) {
+    const char *task = c->axes.at[VS_AXIS_TASK].text;
+    struct vs_axis_word *words = VS_NEW_ARRAY(arena, struct vs_axis_word, VS_AXIS_COUNT);
+    if (!words)
+        return vs_err_nomem(err);
+    out->hw = c->machine->hw;
+    out->machine = c->machine->name;
+    out->model = c->model->name;
+    out->engine = c->engine->name;
+    out->engine_version = c->axes.at[VS_AXIS_ENGINE_VERSION].text;
+    out->task = task;
+    out->bound = vs_streq(c->engine->name, "ideal");
+    out->notes = c->notes;
+    out->note_count = c->note_count;
+    out->assumed = c->machine->assumed;
+    out->assumed_count = c->machine->assumed_count;
+    for (int i = 0; i < VS_AXIS_COUNT; i++) {
+        const struct vs_axis_info *info = vs_axis_info((enum vs_axis)i);
+        if (vs_streq(info->group, "what") || !c->axes.at[i].text || !strchr(info->tasks, task[0]))
+            continue;
+        words[out->strategy_count++] = (struct vs_axis_word){info->name, c->axes.at[i].text};
+    }
+    out->strategy = words;
+    return true;
+}
+
+bool vs_point_run(struct vs_arena *arena, const struct vs_case *c,
+                  const struct vs_run_options *options, const struct vs_outcome **outcome,
+                  struct vs_err *err) {
+    struct vs_outcome *out = VS_NEW(arena, struct vs_outcome);
+    if (!out)
+        return vs_err_nomem(err);
+    if (!vs_point_describe(arena, c, out, err) || !vs_simulate(arena, c, options, out, err))
+        return false;
+    *outcome = out;
+    return true;
+}
+
+bool vs_point_fits(struct vs_arena *scratch, const struct vs_case *c, bool *fits,
+                   struct vs_err *err) {
+    const struct vs_run_options options = {.capacity_only = true, .stop_at_oom = true};
+    struct vs_outcome out = {0};
+    bool ok = vs_simulate(scratch, c, &options, &out, err);
+    *fits = out.fits;
+    vs_arena_reset(scratch);
+    return ok;
+}
+
+static bool put(struct vs_arena *arena, struct vs_values *v, enum vs_axis axis, int64_t value,
+                struct vs_err *err) {
+    char text[32];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    return vs_axis_parse(arena, axis, text, vs_axis_info(axis)->name, &v->at[axis], err);
+}
+
+/* A context of n cells for the same prompt and output; both shrink to their share where n is too
+ * small. */
+static bool with_ctx(struct vs_arena *arena, struct vs_values *v, int64_t n, struct vs_err *err) {
+    int64_t prompt = vs_count(v, VS_AXIS_PROMPT), gen = vs_count(v, VS_AXIS_GEN);
+    int64_t depth = vs_count(v, VS_AXIS_DEPTH);
+    if (depth >= n)
+        depth = n - 1;
+    if (prompt + depth > n)
+        prompt = n - depth;
+    if (gen + prompt + depth > n)
+        gen = n - depth - prompt;
+    return put(arena, v, VS_AXIS_CTX, n, err) && put(arena, v, VS_AXIS_PROMPT, prompt, err) &&
+           put(arena, v, VS_AXIS_GEN, gen, err) && put(arena, v, VS_AXIS_DEPTH, depth, err);
+}
+
+bool vs_point_with(struct vs_arena *arena, const struct vs_case *c, enum vs_axis axis,
+                   int64_t value, struct vs_case *out, struct vs_err *err) {
+    struct vs_case copy = *c;
+    bool ok = axis == VS_AXIS_CTX ? with_ctx(arena, &copy.axes, value, err)
+                                  : put(arena, &copy.axes, axis, value, err);
+    if (ok)
+        *out = copy;
+    return ok;
+}
+
+/* The search stops at the axis's own bound: 4 Mi tokens, 65,536 sequences, or the layers of the
+ * model. */
+static int64_t bound_of(const struct vs_case *c, enum vs_axis axis) {
+    return axis == VS_AXIS_GPU_LAYERS ? c->model->layers + 1 : (int64_t)vs_axis_info(axis)->high;
+}
+
+static bool try(struct vs_arena *scratch, const struct vs_case *c, enum vs_axis axis, int64_t value,
+                bool *fits, struct vs_err *err) {
+    struct vs_arena texts = {0};
+    struct vs_case with;
+    bool ok = vs_point_with(&texts, c, axis, value, &with, err) &&
+              vs_point_fits(scratch, &with, fits, err);
+    vs_arena_release(&texts);
+    return ok;
+}
+
+bool vs_point_search(struct vs_arena *scratch, const struct vs_case *c, enum vs_axis axis,
+                     int64_t from, struct vs_search *found, struct vs_err *err) {
+    int64_t bound = bound_of(c, axis), low = from, high = from > 0 ? from * 2 : 1;
+    bool fits = true;
+    *found = (struct vs_search){0};
+    for (;; high *= 2) {
+        if (high > bound)
+            high = bound;
+        if (high <= low)
+            break;
+        if (!try(scratch, c, axis, high, &fits, err))
+            return false;
+        if (!fits)
+            break;
+        low = high;
+    }
+    found->open = fits;
+    found->failed = fits ? 0 : high;
+    while (!fits && high - low > 1) {
+        bool mid_fits;
+        int64_t mid = low + (high - low) / 2;
+        if (!try(scratch, c, axis, mid, &mid_fits, err))
+            return false;
+        if (mid_fits)
+            low = mid;
+        else
+            found->failed = high = mid;
+    }
+    found->value = low;
+    return true;
+}
+
+bool vs_point_fit_layers(struct vs_catalog *catalog, struct vs_case *c, struct vs_err *err) {
+    struct vs_arena scratch = {0};
+    struct vs_case trial = *c;
+    struct vs_search found;
+    bool fits;
+    struct vs_arena *arena = vs_catalog_arena(catalog);
+    if (!vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "auto"))
+        return true;
+    bool ok = put(arena, &trial.axes, VS_AXIS_GPU_LAYERS, c->model->layers + 1, err) &&
+              vs_point_fits(&scratch, &trial, &fits, err);
+    if (ok && !fits)
+        ok = vs_point_search(&scratch, &trial, VS_AXIS_GPU_LAYERS, 0, &found, err) &&
+             put(arena, &trial.axes, VS_AXIS_GPU_LAYERS, found.value, err);
+    vs_arena_release(&scratch);
+    if (ok)
+        c->axes = trial.axes;
+    return ok;
+}

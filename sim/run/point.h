@@ -1,0 +1,39 @@
+/* A resolved point and its run: what vs_run, sweeps and limits share. */
+#ifndef VS_RUN_POINT_H
+#define VS_RUN_POINT_H
+
+#include "plan/resolve.h"
+#include "run/simulate.h"
+
+/* Names and resolved axes of a case, into an outcome that is otherwise empty. */
+bool vs_point_describe(struct vs_arena *arena, const struct vs_case *c, struct vs_outcome *out,
+                       struct vs_err *err);
+
+/* Simulates a case into a fresh outcome. */
+bool vs_point_run(struct vs_arena *arena, const struct vs_case *c,
+                  const struct vs_run_options *options, const struct vs_outcome **outcome,
+                  struct vs_err *err);
+
+/* Does the case fit? Capacity only, ends at the first failure; `scratch` is reset. */
+bool vs_point_fits(struct vs_arena *scratch, const struct vs_case *c, bool *fits,
+                   struct vs_err *err);
+
+/* --gpu-layers auto: the largest number that fits replaces the word. */
+bool vs_point_fit_layers(struct vs_catalog *catalog, struct vs_case *c, struct vs_err *err);
+
+/* The largest value of a counted axis for which the case fits; `from` is a value that is known to
+ * fit, or 0. */
+struct vs_search {
+    int64_t value;  /* 0 = none fits */
+    int64_t failed; /* the smallest failure found, 0 = none */
+    bool open, not_monotone;
+};
+bool vs_point_search(struct vs_arena *scratch, const struct vs_case *c, enum vs_axis axis,
+                     int64_t from, struct vs_search *found, struct vs_err *err);
+
+/* The case with one counted axis replaced (texts in the arena); --ctx provisions that many cells
+ * for the same prompt and output, shortened where they no longer fit. */
+bool vs_point_with(struct vs_arena *arena, const struct vs_case *c, enum vs_axis axis,
+                   int64_t value, struct vs_case *out, struct vs_err *err);
+
+#endif

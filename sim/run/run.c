@@ -1,0 +1,69 @@
+#include "run/run.h"
+
+#include "run/point.h"
+
+static bool resolve(struct vs_catalog *catalog, const struct vs_request *request, struct vs_case *c,
+                    struct vs_err *err) {
+    const struct vs_settings settings = {request->set_paths, request->set_values,
+                                         request->set_count};
+    return vs_resolve(catalog, &request->user, &settings, c, err) &&
+           vs_point_fit_layers(catalog, c, err);
+}
+
+/* The outcome's names live in the catalog: it is kept as long as the caller's arena. */
+bool vs_run(struct vs_arena *arena, const struct vs_request *request,
+            const struct vs_run_options *options, const struct vs_outcome **outcome,
+            struct vs_err *err) {
+    struct vs_case c;
+    struct vs_catalog *catalog = vs_catalog_in(arena);
+    if (!catalog)
+        return vs_err_nomem(err);
+    return resolve(catalog, request, &c, err) && vs_point_run(arena, &c, options, outcome, err);
+}
+
+static int64_t model_maximum(const struct vs_case *c, enum vs_axis axis) {
+    if (axis == VS_AXIS_CTX || axis == VS_AXIS_SEQ)
+        return c->model->max_ctx;
+    return axis == VS_AXIS_GPU_LAYERS ? c->model->layers : 0;
+}
+
+static bool run_at(struct vs_arena *arena, const struct vs_case *c, enum vs_axis axis,
+                   int64_t value, const struct vs_outcome **outcome, struct vs_err *err) {
+    const struct vs_run_options options = {.capacity_only = true};
+    struct vs_case *with = VS_NEW(arena, struct vs_case);
+    if (!with)
+        return vs_err_nomem(err);
+    return vs_point_with(arena, c, axis, value, with, err) &&
+           vs_point_run(arena, with, &options, outcome, err);
+}
+
+bool vs_limit_run(struct vs_arena *arena, const struct vs_request *request, enum vs_axis axis,
+                  const struct vs_limit **limit, struct vs_err *err) {
+    struct vs_case c;
+    struct vs_search found;
+    struct vs_arena scratch = {0};
+    struct vs_catalog *catalog = vs_catalog_in(arena);
+    struct vs_limit *out = VS_NEW(arena, struct vs_limit);
+    if (!catalog || !out)
+        return vs_err_nomem(err);
+    if (!resolve(catalog, request, &c, err))
+        return false;
+    bool ok = vs_point_search(&scratch, &c, axis, 0, &found, err);
+    vs_arena_release(&scratch);
+    if (!ok)
+        return false;
+    *out = (struct vs_limit){.axis = vs_axis_info(axis)->name,
+                             .value = found.value,
+                             .open = found.open,
+                             .not_monotone = found.not_monotone,
+                             .model_maximum = model_maximum(&c, axis)};
+    *limit = out;
+    return (found.value == 0 || run_at(arena, &c, axis, found.value, &out->at, err)) &&
+           (found.failed == 0 || run_at(arena, &c, axis, found.failed, &out->beyond, err));
+}
+
+bool vs_run_plan_json(const struct vs_request *request, struct vs_text *out, struct vs_err *err) {
+    (void)request;
+    (void)out;
+    return vs_err_set(err, VS_ERR_INPUT, "--plan-out is not there yet");
+}

@@ -1,0 +1,64 @@
+#include "run/simulate.h"
+
+#include <math.h>
+
+#include "plan/load.h"
+#include "strategy/strategy.h"
+
+bool vs_is_over(const struct vs_simulation *s) {
+    return s->options->stop_at_oom && s->x.out_of_memory;
+}
+
+static struct vs_load_needs load_needs(const struct vs_case *c) {
+    struct vs_load_needs needs = {0};
+    if (c->machine->device_count == 0)
+        return needs;
+    const struct vs_arch *arch = &c->machine->devices[0]->arch;
+    const char *rule = vs_engine_rule(c->engine, "context", "none");
+    if (vs_streq(rule, "torch")) {
+        needs.context_bytes = (uint64_t)vs_num_or(arch->context_torch_bytes, 0);
+        needs.workspace_bytes = (uint64_t)vs_num_or(arch->blas_workspace_bytes, 0);
+    } else if (vs_streq(rule, "plain")) {
+        needs.context_bytes = (uint64_t)vs_num_or(arch->context_bytes, 0);
+    }
+    return needs;
+}
+
+static bool load(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err) {
+    struct vs_load_needs needs = load_needs(s->c);
+    double seconds;
+    if (!vs_plan_weight_buffers(&s->plan, err) || !vs_emit_load(&s->plan, &needs, phase, err) ||
+        !vs_walk(&s->x, phase, s->options->stop_at_oom, err))
+        return false;
+    if (s->options->capacity_only)
+        return true;
+    return vs_time_phase(&s->x, phase, s->x.out_of_memory ? s->x.oom_index : VS_NO_OP, 0, &seconds,
+                         err);
+}
+
+static bool drive(struct vs_simulation *s, struct vs_err *err) {
+    struct vs_phase phase = {0};
+    bool ok = load(s, &phase, err);
+    vs_phase_release(&phase);
+    if (!ok)
+        return false;
+    if (vs_is_over(s))
+        return true;
+    return s->c->task == VS_TASK_TRAIN ? vs_drive_train(s, err) : vs_drive_generate(s, err);
+}
+
+bool vs_simulate(struct vs_arena *arena, const struct vs_case *c,
+                 const struct vs_run_options *options, struct vs_outcome *out, struct vs_err *err) {
+    struct vs_simulation s = {.c = c, .options = options, .out = out};
+    for (int i = 0; i < VS_METRIC_COUNT; i++)
+        out->metrics[i] = out->interval_low[i] = out->interval_high[i] = (double)NAN;
+    bool ok = vs_plan_init(&s.plan, arena, c, err) && vs_strategies_apply(&s.plan, err) &&
+              vs_executor_init(&s.x, &s.plan, err);
+    if (ok) {
+        s.x.record = options->timeline ? arena : NULL;
+        ok = drive(&s, err) && vs_collect(&s, arena, err);
+        vs_executor_release(&s.x);
+    }
+    vs_plan_release(&s.plan);
+    return ok;
+}

@@ -1,0 +1,33 @@
+/* One case through plan, pools and clock to an outcome. */
+#ifndef VS_RUN_SIMULATE_H
+#define VS_RUN_SIMULATE_H
+
+#include "run/lower.h"
+#include "run/run.h"
+
+/* What the task drivers work on. */
+struct vs_simulation {
+    const struct vs_case *c;
+    const struct vs_run_options *options;
+    struct vs_plan plan;
+    struct vs_executor x;
+    struct vs_outcome *out;
+    double main_s; /* simulated seconds to which the executor's sums belong */
+};
+
+/* Fills `out` (zeroed, in the arena). */
+bool vs_simulate(struct vs_arena *arena, const struct vs_case *c,
+                 const struct vs_run_options *options, struct vs_outcome *out, struct vs_err *err);
+
+/* Task drivers: everything behind the load phase. They stop at an OOM where only the fit is asked.
+ */
+bool vs_drive_train(struct vs_simulation *s, struct vs_err *err);
+bool vs_drive_generate(struct vs_simulation *s, struct vs_err *err);
+
+/* Is nothing more to be learnt? (capacity only, and out of memory) */
+bool vs_is_over(const struct vs_simulation *s);
+
+/* Pools, OOM record and memory metrics of a finished walk. */
+bool vs_collect(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err);
+
+#endif

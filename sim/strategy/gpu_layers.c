@@ -1,0 +1,44 @@
+/* llama.cpp's split between GPU and CPU: the last N layers live on the GPU, the others in host
+ * memory, where the CPU computes them. N = layers + 1 moves the output matrix too; token embeddings
+ * stay on the host unless they are the output matrix as well. --gpu-layers auto is resolved before
+ * a plan is made. */
+#include "strategy/strategy.h"
+
+#include "engine/engine.h"
+#include "hw/machine.h"
+
+static void to_host(struct vs_weight *w, const struct vs_machine *machine) {
+    w->home = machine->unified ? VS_HOME_GPU : VS_HOME_HOST;
+}
+
+static bool apply(struct vs_plan *plan, struct vs_err *err) {
+    const struct vs_case *c = plan->c;
+    (void)err;
+    if (c->task == VS_TASK_TRAIN)
+        return true;
+    bool embed_on_host = vs_streq(vs_engine_rule(c->engine, "embeddings", "gpu"), "host");
+    uint32_t layers = c->model->layers, on_gpu = layers + 1;
+    if (!vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "all"))
+        on_gpu = (uint32_t)vs_count(&c->axes, VS_AXIS_GPU_LAYERS);
+    bool cpu = !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream");
+    uint32_t first = on_gpu < layers ? layers - on_gpu : 0;
+    for (uint32_t l = 0; l < first; l++) {
+        plan->layers[l].home = c->machine->unified ? VS_HOME_GPU : VS_HOME_HOST;
+        plan->layers[l].on_cpu = cpu && !c->machine->unified;
+    }
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        struct vs_weight *w = &plan->weights[i];
+        bool embed = w->tensor->role == VS_ROLE_EMBED;
+        if (w->tensor->layer >= 0 ? w->tensor->layer < (int32_t)first
+            : embed               ? embed_on_host && !c->model->tied_embeddings
+                                  : cpu && on_gpu <= layers)
+            to_host(w, c->machine);
+    }
+    return true;
+}
+
+const struct vs_strategy vs_strategy_gpu_layers = {
+    .name = "layer split",
+    .help = "the last N layers on the GPU, the others on the CPU",
+    .stage = "place",
+    .apply = apply};

@@ -1,0 +1,39 @@
+/* The KV cache: types of keys and values, and the cells that an engine provisions. */
+#include "strategy/strategy.h"
+
+#include "engine/engine.h"
+
+static const struct vs_type *type_of(const struct vs_values *axes, enum vs_axis own) {
+    const char *word = vs_given(axes, own) ? axes->at[own].text : axes->at[VS_AXIS_KV].text;
+    return word ? vs_type_find(word) : NULL;
+}
+
+static bool apply(struct vs_plan *plan, struct vs_err *err) {
+    const struct vs_values *axes = &plan->c->axes;
+    if (plan->c->task == VS_TASK_TRAIN)
+        return true;
+    plan->kv_k = type_of(axes, VS_AXIS_KV_K);
+    plan->kv_v = type_of(axes, VS_AXIS_KV_V);
+    if (!plan->kv_k || !plan->kv_v)
+        return vs_err_at(err, NULL, 0, 0,
+                         "--kv %s: expected a type of the KV cache such as fp16, q8_0 or q4_0",
+                         axes->at[VS_AXIS_KV].text ? axes->at[VS_AXIS_KV].text : "");
+    bool flash = vs_is(axes, VS_AXIS_ATTN, "flash");
+    uint64_t pad =
+        (uint64_t)vs_engine_number(plan->c->engine, flash ? "kv_pad_flash" : "kv_pad", NULL, 1);
+    uint64_t cells = (uint64_t)vs_count(axes, VS_AXIS_CTX);
+    plan->kv_cells = (cells + pad - 1) / pad * pad;
+    plan->ubatch = (uint64_t)vs_count(axes, VS_AXIS_UBATCH);
+    plan->kv_held = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * (size_t)plan->c->model->layers);
+    if (!plan->kv_held)
+        return vs_err_nomem(err);
+    for (size_t i = 0; i < 2 * (size_t)plan->c->model->layers; i++)
+        plan->kv_held[i] = VS_NO_BUFFER;
+    return true;
+}
+
+const struct vs_strategy vs_strategy_kv_cache = {
+    .name = "KV cache",
+    .help = "16-bit and quantized keys and values, contiguous or growing",
+    .stage = "kv",
+    .apply = apply};

@@ -1,0 +1,33 @@
+/* The optimizer's states and its way over the parameters. */
+#include "strategy/strategy.h"
+
+static bool apply(struct vs_plan *plan, struct vs_err *err) {
+    static const struct {
+        const char *word;
+        struct vs_optimizer o;
+    } KINDS[] = {
+        {"adamw", {.states = 2}},
+        {"adamw8bit", {.states = 2, .eight_bit = true}},
+        {"paged-adamw", {.states = 2, .paged = true}},
+        {"paged-adamw8bit", {.states = 2, .eight_bit = true, .paged = true}},
+        {"sgd", {.states = 0}},
+        {"sgd-momentum", {.states = 1}},
+    };
+    const struct vs_values *axes = &plan->c->axes;
+    (void)err;
+    if (plan->c->task != VS_TASK_TRAIN)
+        return true;
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
+        if (vs_is(axes, VS_AXIS_OPTIM, KINDS[i].word))
+            plan->optimizer = KINDS[i].o;
+    bool torch = !plan->optimizer.eight_bit && !plan->optimizer.paged;
+    plan->optimizer.foreach = torch && vs_is(axes, VS_AXIS_OPTIM_IMPL, "foreach");
+    plan->optimizer.fused = !torch || vs_is(axes, VS_AXIS_OPTIM_IMPL, "fused");
+    return true;
+}
+
+const struct vs_strategy vs_strategy_optimizer = {
+    .name = "optimizer",
+    .help = "AdamW in fp32, 8 bit and paged, SGD; foreach, fused, looped",
+    .stage = "train",
+    .apply = apply};

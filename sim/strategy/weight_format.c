@@ -1,0 +1,32 @@
+/* The type of each stored tensor, by the rule of the format, and what its checkpoint holds. */
+#include "strategy/strategy.h"
+
+/* PEFT upcasts models of bitsandbytes; those of GPTQ, AWQ and the like it leaves alone. */
+static bool upcasts(const struct vs_plan *plan) {
+    return plan->c->task == VS_TASK_TRAIN && plan->format.kind == VS_FORMAT_BNB &&
+           vs_is(&plan->c->axes, VS_AXIS_KBIT_UPCAST, "on");
+}
+
+static bool apply(struct vs_plan *plan, struct vs_err *err) {
+    const struct vs_model *model = plan->c->model;
+    (void)err;
+    plan->kbit_upcast = upcasts(plan);
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        struct vs_weight *w = &plan->weights[i];
+        w->type = vs_tensor_type(model, w->tensor, &plan->format, plan->rest);
+        w->bytes = vs_tensor_bytes(model, w->tensor, &plan->format, plan->rest);
+        /* bitsandbytes quantizes on the fly from a 16-bit checkpoint; the others store what they
+         * load. */
+        if (plan->format.kind != VS_FORMAT_BNB)
+            w->file_bytes = w->bytes;
+        if (plan->kbit_upcast && w->type == plan->rest)
+            w->bytes = 4 * vs_tensor_params(w->tensor);
+    }
+    return true;
+}
+
+const struct vs_strategy vs_strategy_weight_format = {
+    .name = "weight formats",
+    .help = "16-bit, GGUF, bitsandbytes, GPTQ, AWQ, EXL2 weights",
+    .stage = "quantize",
+    .apply = apply};
