@@ -1,0 +1,132 @@
+/* The error table behind 80 % intervals: quantiles of measured/predicted per engine and metric. */
+#include <math.h>
+#include <string.h>
+
+#include "base/stats.h"
+#include "report/common.h"
+#include "report/errors.h"
+#include "report/report.h"
+
+/* One (engine, metric): the ratios of its rows, and the group each belongs to. */
+struct sample {
+    size_t count, groups;
+    double *ratios;
+    const char **names;
+    double *scratch; /* as many */
+};
+
+static bool sample_room(struct vs_arena *arena, struct sample *sample, size_t room) {
+    sample->ratios = VS_NEW_ARRAY(arena, double, room + 1);
+    sample->scratch = VS_NEW_ARRAY(arena, double, room + 1);
+    sample->names = VS_NEW_ARRAY(arena, const char *, room + 1);
+    return sample->ratios && sample->scratch && sample->names;
+}
+
+static void sample_fill(struct sample *sample, const struct vs_validation *v, const char *engine,
+                        const char *metric) {
+    const size_t length = strlen(metric);
+    sample->count = sample->groups = 0;
+    for (size_t i = 0; i < v->row_count; i++) {
+        const struct vs_case_row *row = &v->rows[i];
+        if (row->low_trust || row->failure || !vs_streq(row->engine, engine) ||
+            vs_errors_metric_length(row->metric) != length ||
+            strncmp(row->metric, metric, length) != 0)
+            continue;
+        if (!isfinite(row->predicted) || row->predicted <= 0 || row->measured <= 0)
+            continue;
+        bool seen = false;
+        for (size_t s = 0; s < sample->count && !seen; s++)
+            seen = vs_streq(sample->names[s], row->group);
+        sample->groups += !seen;
+        sample->ratios[sample->count] = row->measured / row->predicted;
+        sample->names[sample->count++] = row->group;
+    }
+}
+
+/* The quantile over the rows of all groups but `left_out` (NULL = over all). */
+static double quantile(const struct sample *sample, const char *left_out, double q) {
+    size_t n = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        if (!left_out || !vs_streq(sample->names[i], left_out))
+            sample->scratch[n++] = sample->ratios[i];
+    }
+    return vs_quantile(sample->scratch, n, q);
+}
+
+/* The share of rows that lie between the quantiles of the other groups: how far the interval can be
+ * trusted on a machine and model that no case covers. NaN with one group. */
+static double left_out_coverage(const struct sample *sample) {
+    size_t inside = 0;
+    if (sample->groups < 2)
+        return (double)NAN;
+    const char *group = NULL;
+    double low = 0, high = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        if (!group ||
+            !vs_streq(group, sample->names[i])) { /* rows of a group mostly stand together */
+            group = sample->names[i];
+            low = quantile(sample, group, 0.1);
+            high = quantile(sample, group, 0.9);
+        }
+        inside += sample->ratios[i] >= low && sample->ratios[i] <= high;
+    }
+    return (double)inside / (double)sample->count;
+}
+
+static void put_entry(struct vs_json_writer *w, const struct sample *sample, const char *engine,
+                      const char *metric) {
+    vs_json_object(w);
+    vs_json_key(w, "engine");
+    vs_json_string(w, engine);
+    vs_json_key(w, "metric");
+    vs_json_string(w, metric);
+    vs_json_key(w, "n");
+    vs_json_u64(w, sample->count);
+    vs_json_key(w, "groups");
+    vs_json_u64(w, sample->groups);
+    vs_json_key(w, "q10");
+    vs_json_number(w, quantile(sample, NULL, 0.1));
+    vs_json_key(w, "q90");
+    vs_json_number(w, quantile(sample, NULL, 0.9));
+    vs_json_key(w, "left_out_coverage");
+    vs_json_number(w, left_out_coverage(sample));
+    vs_json_end(w, '}');
+}
+
+void vs_report_accuracy(struct vs_text *out, const struct vs_validation *validation) {
+    struct vs_names metrics, engines;
+    struct sample sample = {.count = 0};
+    struct vs_json_writer w;
+    struct vs_arena arena;
+    vs_arena_init(&arena);
+    if (!vs_errors_metrics(&arena, validation, &metrics) ||
+        !vs_errors_engines(&arena, validation, &engines) ||
+        !sample_room(&arena, &sample, validation->row_count)) {
+        out->failed = true;
+        vs_arena_release(&arena);
+        return;
+    }
+    vs_json_begin(&w, out);
+    vs_json_object(&w);
+    vs_json_key(&w, "schema");
+    vs_json_string(&w, "vramsim-accuracy/1");
+    vs_json_key(&w, "how");
+    vs_json_string(
+        &w,
+        "q10 and q90 of measured/predicted over the rows that are not of low trust; "
+        "left_out_coverage: "
+        "the share of rows that lie between the q10 and q90 of all other groups (machine|model)");
+    vs_json_key(&w, "entries");
+    vs_json_array(&w);
+    for (size_t e = 0; e < engines.count; e++) {
+        for (size_t m = 0; m < metrics.count; m++) {
+            sample_fill(&sample, validation, engines.at[e], metrics.at[m]);
+            if (sample.count > 0 && !vs_streq(metrics.at[m], "fits"))
+                put_entry(&w, &sample, engines.at[e], metrics.at[m]);
+        }
+    }
+    vs_json_end(&w, ']');
+    vs_json_end(&w, '}');
+    vs_text_add(out, "\n");
+    vs_arena_release(&arena);
+}

@@ -1,0 +1,191 @@
+#include "report/common.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/report.h"
+#include "report/table.h"
+
+const char *vs_report_word(const struct vs_outcome *outcome, const char *axis) {
+    for (size_t i = 0; i < outcome->strategy_count; i++) {
+        if (vs_streq(outcome->strategy[i].axis, axis))
+            return outcome->strategy[i].word;
+    }
+    return NULL;
+}
+
+/* The word of an axis where all points have the same, else NULL. */
+static const char *shared_word(const struct vs_outcome *const *points, size_t count,
+                               const char *axis) {
+    const char *word = count > 0 ? vs_report_word(points[0], axis) : NULL;
+    for (size_t i = 1; i < count && word; i++) {
+        const char *other = vs_report_word(points[i], axis);
+        if (!other || !vs_streq(word, other))
+            word = NULL;
+    }
+    return word;
+}
+
+static void put_task(struct vs_text *out, const struct vs_outcome *const *points, size_t count) {
+    const char *task = points[0]->task ? points[0]->task : "";
+    const char *method = shared_word(points, count, "method");
+    if (vs_streq(task, "train")) {
+        vs_text_add(out, !method                     ? "training"
+                         : vs_streq(method, "qlora") ? "QLoRA training"
+                         : vs_streq(method, "lora")  ? "LoRA training"
+                                                     : "full fine-tuning");
+    } else if (vs_streq(task, "generate")) {
+        vs_text_add(out, "generation");
+    } else if (vs_streq(task, "serve")) {
+        vs_text_add(out, "serving");
+    } else {
+        vs_put(out, task);
+    }
+}
+
+void vs_report_ask(struct vs_text *out, const char *workload,
+                   const struct vs_outcome *const *points, size_t count) {
+    static const char *const shape[] = {"prompt", "gen",         "ctx",   "batch", "depth",
+                                        "seq",    "micro-batch", "accum", "gpus"};
+    if (workload && workload[0] != '\0') {
+        vs_put(out, workload);
+        vs_text_add(out, ": ");
+    }
+    vs_put(out, points[0]->model);
+    vs_text_add(out, ", ");
+    put_task(out, points, count);
+    for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
+        const char *word = shared_word(points, count, shape[i]);
+        const bool usual = word && ((vs_streq(shape[i], "depth") && vs_streq(word, "0")) ||
+                                    (vs_streq(shape[i], "gpus") && vs_streq(word, "1")));
+        if (!word || word[0] == '\0' || usual)
+            continue;
+        vs_text_printf(out, ", %s ", shape[i]);
+        vs_put(out, word);
+    }
+    vs_text_add(out, ", on ");
+    vs_put(out, points[0]->hw);
+    if (points[0]->machine && !vs_streq(points[0]->machine, points[0]->hw)) {
+        vs_text_add(out, " in ");
+        vs_put(out, points[0]->machine);
+    }
+}
+
+bool vs_report_is_speed(enum vs_metric metric, const char *task) {
+    const bool train = task && vs_streq(task, "train");
+    switch (metric) {
+    case VS_METRIC_DECODE_TPS:
+    case VS_METRIC_PREFILL_TPS:
+    case VS_METRIC_E2E_TPS:
+    case VS_METRIC_TTFT_S:
+    case VS_METRIC_TPOT_S:
+        return !train;
+    case VS_METRIC_TRAIN_TPS:
+    case VS_METRIC_STEP_TIME_S:
+    case VS_METRIC_MFU:
+        return train;
+    default:
+        return false;
+    }
+}
+
+const char *vs_report_unit(enum vs_metric metric) {
+    const char *unit = vs_metric_info(metric)->unit;
+    return vs_streq(unit, "s") || vs_streq(unit, "0..1") || vs_streq(unit, "0/1") ? "" : unit;
+}
+
+char *vs_report_figure(char out[VS_UNIT_TEXT], enum vs_metric metric, double value) {
+    const char *unit = vs_metric_info(metric)->unit;
+    if (vs_streq(unit, "s"))
+        return vs_print_seconds(out, value);
+    if (vs_streq(unit, "tok/s"))
+        return vs_print_speed(out, value);
+    if (vs_streq(unit, "GiB"))
+        return vs_report_gib_value(out, value);
+    if (!vs_streq(unit, "0..1"))
+        return vs_print_g9(out, value);
+    (void)snprintf(out, VS_UNIT_TEXT, "%.1f %%", value * 100);
+    return out;
+}
+
+char *vs_report_gib_value(char out[VS_UNIT_TEXT], double gib) {
+    if (isfinite(gib))
+        (void)snprintf(out, VS_UNIT_TEXT, "%.2f", gib);
+    else
+        (void)snprintf(out, VS_UNIT_TEXT, "-");
+    return out;
+}
+
+char *vs_report_gib(char out[VS_UNIT_TEXT], uint64_t bytes) {
+    return vs_report_gib_value(out,
+                               bytes == UINT64_MAX ? (double)NAN : (double)bytes / (double)VS_GIB);
+}
+
+uint64_t vs_report_short_bytes(const struct vs_oom_outcome *oom) {
+    const uint64_t in_all =
+        oom->needed_bytes > oom->capacity_bytes ? oom->needed_bytes - oom->capacity_bytes : 0;
+    return in_all > oom->short_bytes ? in_all : oom->short_bytes;
+}
+
+void vs_report_place(struct vs_text *out, const struct vs_oom_outcome *oom) {
+    const char *const parts[] = {oom->phase, oom->operation, oom->tensor};
+    bool first = true;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (!parts[i] || parts[i][0] == '\0' ||
+            (i > 0 && parts[i - 1] && vs_streq(parts[i], parts[i - 1])))
+            continue;
+        vs_text_add(out, first ? "" : ", ");
+        vs_put(out, parts[i]);
+        first = false;
+    }
+    if (first)
+        vs_text_add(out, "-");
+}
+
+/* Words that a shell takes as they are. */
+static bool plain(const char *word) {
+    static const char safe[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+,=@%-";
+    return word[0] != '\0' && word[strspn(word, safe)] == '\0';
+}
+
+static void put_quoted(struct vs_text *out, const char *word) {
+    if (plain(word)) {
+        vs_text_add(out, word);
+        return;
+    }
+    vs_text_add(out, "'");
+    for (const char *at = word; *at != '\0'; at++) {
+        if (*at == '\'')
+            vs_text_add(out, "'\\''");
+        else
+            vs_put_n(out, at, 1);
+    }
+    vs_text_add(out, "'");
+}
+
+void vs_report_command(struct vs_text *out, const struct vs_outcome *outcome) {
+    if (outcome->command) {
+        vs_put(out, outcome->command);
+        return;
+    }
+    const struct vs_axis_word names[] = {{"hw", outcome->hw},
+                                         {"model", outcome->model},
+                                         {"engine", outcome->engine},
+                                         {"engine-version", outcome->engine_version},
+                                         {"task", outcome->task}};
+    const size_t name_count = sizeof names / sizeof names[0];
+    vs_text_add(out, "vramsim run");
+    for (size_t i = 0; i < name_count + outcome->strategy_count; i++) {
+        const struct vs_axis_word *word =
+            i < name_count ? &names[i] : &outcome->strategy[i - name_count];
+        bool said = vs_streq(word->axis, "workload");
+        for (size_t n = 0; i >= name_count && n < name_count; n++)
+            said = said || vs_streq(word->axis, names[n].axis);
+        if (said || !word->word || word->word[0] == '\0')
+            continue;
+        vs_text_printf(out, " --%s ", word->axis);
+        put_quoted(out, word->word);
+    }
+}
