@@ -1,0 +1,2 @@
+# A named case file with another header.
+validate --cases ./other.csv

@@ -1,0 +1,2 @@
+# A case file whose quotes never close.
+validate --cases ./open.csv

@@ -1,0 +1,2 @@
+# Case files that aren't there.
+validate --cases ./no-such.csv

@@ -1,0 +1,2 @@
+# A file that isn't there.
+run --hw rtx4090 --workload ./no-such.json

@@ -1,0 +1,2 @@
+# No machine.
+run --workload qlora70b

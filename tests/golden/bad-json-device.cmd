@@ -1,0 +1,2 @@
+# Broken JSON in a device.
+run --hw ./broken.json --workload qlora70b

@@ -1,0 +1,2 @@
+# A wrong type.
+run --hw rtx4090 --workload ./type.json

@@ -1,0 +1,2 @@
+# Broken JSON: line and column.
+run --hw rtx4090 --workload ./broken.json

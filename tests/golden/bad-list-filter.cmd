@@ -1,0 +1,2 @@
+# A filter that goes with another kind.
+list models --vendor nvidia

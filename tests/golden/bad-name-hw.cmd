@@ -1,0 +1,2 @@
+# Unknown device.
+run --hw rtx4900 --workload qlora70b

@@ -1,0 +1,2 @@
+# Unknown kind.
+list hardware

@@ -1,0 +1,2 @@
+# Unknown among all kinds.
+show rtx4900

@@ -1,0 +1,2 @@
+# Unknown workload.
+--hw rtx4090 --workload qlora71b

@@ -1,0 +1,2 @@
+# A fraction that is none.
+run --hw rtx4090 --workload qlora70b --lora-dropout nan

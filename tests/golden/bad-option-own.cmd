@@ -1,0 +1,2 @@
+# Unknown option of a command that takes no axes.
+list --jsn

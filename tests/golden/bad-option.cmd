@@ -1,0 +1,2 @@
+# Unknown option.
+run --hw rtx4090 --sqe 1

@@ -1,0 +1,2 @@
+# An option and its alias.
+run --hw rtx4090 --workload chat8b -ngl 10 --gpu-layers 20

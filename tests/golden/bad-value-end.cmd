@@ -1,0 +1,2 @@
+# The same at the end of the line.
+run --hw rtx4090 --workload

@@ -1,0 +1,2 @@
+# A filter on a field that cases don't have.
+validate --where metrics=x

@@ -1,0 +1,2 @@
+# A pattern that is no regular expression.
+validate --where 'metric=('

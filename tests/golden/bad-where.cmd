@@ -1,0 +1,2 @@
+# A filter without a pattern.
+validate --where metric

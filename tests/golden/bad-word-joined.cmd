@@ -1,0 +1,2 @@
+# Words joined by '+'.
+run --hw rtx4090 --workload qlora70b --lora-targets q+w

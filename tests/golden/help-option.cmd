@@ -1,0 +1,2 @@
+# The same help, asked for the other way.
+run --help

@@ -1,0 +1,2 @@
+# All options of one command, printed from the tables.
+help sweep

@@ -1,0 +1,2 @@
+# The same as JSON.
+list metrics --json

@@ -1,0 +1,2 @@
+# A table of the program, no data file behind it.
+list metrics

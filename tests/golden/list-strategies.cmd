@@ -1,0 +1,2 @@
+# Axes with their words, defaults and tasks.
+list strategies

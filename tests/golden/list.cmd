@@ -1,0 +1,2 @@
+# Without a kind: the kinds.
+list

@@ -1,0 +1,2 @@
+# Numbers with method and source.
+show --host toy --json

@@ -1,0 +1,2 @@
+# What a workload says.
+show --workload qlora70b

@@ -1,0 +1,2 @@
+# No words at all: the short help, status 0.
+

@@ -1,0 +1,2 @@
+# The same as JSON, filtered.
+validate --cases ./cases.csv --where trust!=low --where 'id=^near$' --json
