@@ -31,11 +31,15 @@ vs_buffer_id vs_emit_take_in(struct vs_emit *e, const struct vs_buffer *buffer) 
 vs_buffer_id vs_emit_take(struct vs_emit *e, enum vs_tag tag, const char *what, int32_t layer,
                           uint64_t bytes) {
     struct vs_buffer b = {
-        .what = what, .layer = layer, .home = VS_HOME_GPU, .tag = tag, .bytes = bytes};
+        .what = what, .layer = layer, .home = VS_HOME_GPU, .tag = (uint8_t)tag, .bytes = bytes};
     return vs_emit_take_in(e, &b);
 }
 
 void vs_emit_retake(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_TAKE, id); }
+
+void vs_emit_ensure(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_ENSURE, id); }
+
+void vs_emit_accumulate(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_ACCUMULATE, id); }
 
 void vs_emit_give(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_GIVE, id); }
 

@@ -29,6 +29,8 @@ vs_buffer_id vs_emit_take(struct vs_emit *e, enum vs_tag tag, const char *what, 
 vs_buffer_id vs_emit_take_in(struct vs_emit *e, const struct vs_buffer *buffer);
 /* Takes a buffer that exists in the plan (weights, gradients, states). */
 void vs_emit_retake(struct vs_emit *e, vs_buffer_id id);
+void vs_emit_ensure(struct vs_emit *e, vs_buffer_id id);
+void vs_emit_accumulate(struct vs_emit *e, vs_buffer_id id);
 void vs_emit_give(struct vs_emit *e, vs_buffer_id id);
 void vs_emit_touch(struct vs_emit *e, vs_buffer_id id);
 

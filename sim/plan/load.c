@@ -16,32 +16,38 @@ static bool upcast(const struct vs_plan *plan, const struct vs_weight *w) {
 }
 
 /* Page-locked weights are one flat buffer for each layer, and one for what stands outside the
- * layers: the first tensor of the unit stands for it. Returns the bytes of the unit, 0 for its
- * other tensors. */
-static uint64_t pinned_unit_bytes(const struct vs_plan *plan, size_t i) {
-    int32_t unit = plan->weights[i].tensor->layer;
-    uint64_t bytes = 0;
-    for (size_t k = 0; k < plan->weight_count; k++) {
-        const struct vs_weight *w = &plan->weights[k];
-        if (w->tensor->layer != unit || w->home != VS_HOME_PINNED)
-            continue;
-        if (k < i)
-            return 0;
-        bytes += w->bytes;
+ * layers: the first tensor of the unit stands for it. Units are numbered by layer, the last is the
+ * one outside. */
+static bool pinned_units(const struct vs_plan *plan, uint64_t **bytes, struct vs_err *err) {
+    uint32_t layers = plan->c->model->layers;
+    *bytes = VS_NEW_ARRAY(plan->arena, uint64_t, layers + 1);
+    if (!*bytes)
+        return vs_err_nomem(err);
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        const struct vs_weight *w = &plan->weights[i];
+        if (w->home == VS_HOME_PINNED)
+            (*bytes)[w->tensor->layer < 0 ? layers : (uint32_t)w->tensor->layer] += w->bytes;
     }
-    return bytes;
+    return true;
 }
 
 bool vs_plan_weight_buffers(struct vs_plan *plan, struct vs_err *err) {
+    uint64_t *unit_bytes;
+    if (!pinned_units(plan, &unit_bytes, err))
+        return false;
     for (size_t i = 0; i < plan->weight_count; i++) {
         struct vs_weight *w = &plan->weights[i];
         struct vs_buffer b = {.what = w->tensor->name,
                               .layer = w->tensor->layer,
-                              .home = w->home,
+                              .home = (uint8_t)w->home,
                               .tag = VS_TAG_WEIGHTS,
                               .bytes = w->bytes};
-        if (w->home == VS_HOME_PINNED)
-            b.bytes = pinned_unit_bytes(plan, i);
+        if (w->home == VS_HOME_PINNED) {
+            uint64_t *unit = &unit_bytes[b.layer < 0 ? plan->c->model->layers : (uint32_t)b.layer];
+            b.what = b.layer < 0 ? "embeddings and head" : "weights";
+            b.bytes = *unit;
+            *unit = 0;
+        }
         if (b.bytes == 0)
             continue;
         w->buffer = vs_plan_buffer(plan, &b);
@@ -113,7 +119,7 @@ static void load_as_one(struct vs_emit *e) {
     for (int home = 0; home < VS_HOME_STORAGE; home++) {
         struct vs_buffer b = {.what = "model buffer",
                               .layer = -1,
-                              .home = (enum vs_home)home,
+                              .home = (uint8_t)home,
                               .tag = VS_TAG_WEIGHTS,
                               .bytes = bytes[home]};
         vs_emit_take_in(e, &b);

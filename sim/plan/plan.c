@@ -56,14 +56,16 @@ bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_
         w->type = plan->rest;
         w->bytes = w->file_bytes =
             vs_type_bytes(plan->rest, w->tensor->rows, w->tensor->cols) * w->tensor->count;
-        w->buffer = w->grad = w->master = w->state[0] = w->state[1] = VS_NO_BUFFER;
-        w->adapter = w->adapter_grad = w->adapter_state[0] = w->adapter_state[1] = VS_NO_BUFFER;
+        w->buffer = w->grad = w->master = w->adapter = w->adapter_grad = VS_NO_BUFFER;
     }
     count_layers(plan);
     return true;
 }
 
-void vs_plan_release(struct vs_plan *plan) { vs_vec_release(&plan->buffers); }
+void vs_plan_release(struct vs_plan *plan) {
+    vs_vec_release(&plan->buffers);
+    vs_vec_release(&plan->trained);
+}
 
 vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer) {
     if (plan->buffers.count >= VS_NO_BUFFER || !vs_vec_push(&plan->buffers, *buffer))

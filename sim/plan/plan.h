@@ -55,20 +55,28 @@ enum vs_work_kind {
     VS_WORK_KIND_COUNT
 };
 
-/* Memory that an operation needs for as long as it is held. */
+/* Memory that an operation needs for as long as it is held. Small: a micro-step has tens of
+ * thousands. */
 struct vs_buffer {
     const char *what; /* "mlp.down_proj"; static or in the plan's arena; not unique */
-    int32_t layer;    /* -1 outside the layers */
-    enum vs_home home;
-    enum vs_tag tag;
-    bool raw;     /* past the allocator, straight from the driver */
-    bool managed; /* pages that migrate on demand */
     uint64_t bytes;
+    int32_t layer; /* -1 outside the layers */
+    uint8_t home;  /* enum vs_home */
+    uint8_t tag;   /* enum vs_tag */
+    bool raw;      /* past the allocator, straight from the driver */
+    bool managed;  /* pages that migrate on demand */
 };
 typedef uint32_t vs_buffer_id; /* index into vs_plan.buffers */
 #define VS_NO_BUFFER UINT32_MAX
 
-enum vs_mem_verb { VS_MEM_TAKE, VS_MEM_GIVE, VS_MEM_TOUCH };
+enum vs_mem_verb {
+    VS_MEM_TAKE,
+    VS_MEM_GIVE,
+    VS_MEM_TOUCH,      /* uses all pages of a managed buffer */
+    VS_MEM_ENSURE,     /* takes it unless it is held: states that the first step makes */
+    VS_MEM_ACCUMULATE, /* takes it; where it is held, takes and gives a temporary of its size:
+                          gradients */
+};
 struct vs_mem_action {
     enum vs_mem_verb verb;
     vs_buffer_id buffer;
@@ -116,9 +124,19 @@ struct vs_weight {
     bool trainable;
     uint32_t adapter_rank; /* LoRA beside it; 0 = none */
     vs_buffer_id buffer;   /* while resident at home; VS_NO_BUFFER until vs_plan_place made it */
-    /* training: what exists beside a trainable tensor, or beside its adapter */
-    vs_buffer_id grad, master, state[2];
-    vs_buffer_id adapter, adapter_grad, adapter_state[2];
+    /* training: beside a trainable tensor, and beside its adapter */
+    vs_buffer_id grad, master, adapter, adapter_grad;
+};
+
+/* What the optimizer updates: a trainable tensor, or the adapter of one. */
+struct vs_trained {
+    int32_t layer;
+    uint64_t params;
+    unsigned element; /* bytes of the parameter that is updated */
+    vs_buffer_id grad;
+    vs_buffer_id state[2];
+    uint32_t pages_of; /* the entry whose state buffers hold its states: paged ones of a layer share
+                          pages */
 };
 
 /* The policy of one repeated block. */
@@ -182,6 +200,7 @@ struct vs_plan {
     bool adapters, kbit_upcast, fused_kernels, compiled;
     double lora_dropout;
     bool optimizer_on_cpu;
+    VS_VEC(struct vs_trained) trained;
 
     VS_VEC(struct vs_buffer) buffers;
 };

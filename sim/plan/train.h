@@ -36,8 +36,8 @@ struct vs_train {
     uint64_t tokens, seq;     /* T, and tokens per sample */
     uint64_t d, q, kv, f, nh; /* hidden, heads*head_dim, kv_heads*head_dim, ffn, heads */
     unsigned cb, rb;          /* bytes of an activation inside a layer, in the residual stream */
-    bool first;               /* gradients do not exist yet */
     double element_bytes;     /* element-wise traffic of a layer's forward, per token */
+    double launches;          /* kernels of one operation of a layer */
     double adapter_launches;  /* kernels of one adapter's forward */
     bool keep;                /* autograd records what runs now */
     struct vs_kept *kept;     /* per layer */
@@ -51,13 +51,12 @@ struct vs_train {
  * strategies. */
 bool vs_plan_train_buffers(struct vs_plan *plan, struct vs_err *err);
 
-/* One micro-step: forward, loss, backward. `first`: gradients are created, else accumulated. */
-bool vs_emit_micro_step(struct vs_plan *plan, bool first, struct vs_phase *phase,
-                        struct vs_err *err);
+/* One micro-step: forward, loss, backward. */
+bool vs_emit_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err);
 
-/* One optimizer step; `first`: states are created. Gradients are given back at its end. */
-bool vs_emit_optimizer_step(struct vs_plan *plan, bool first, struct vs_phase *phase,
-                            struct vs_err *err);
+/* One optimizer step: states are made where they do not exist, gradients are given back at its end.
+ */
+bool vs_emit_optimizer_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err);
 
 /* --- parts, one file each --- */
 /* Forward of a layer; keeps for backward when `keep`. Takes over `x` unless a checkpoint holds it
@@ -84,6 +83,5 @@ vs_buffer_id vs_train_take(struct vs_train *t, const char *what, int32_t layer,
 void vs_train_gemm(struct vs_train *t, const char *what, int32_t layer, struct vs_weight *const *w,
                    size_t count, double passes);
 void vs_train_element(struct vs_train *t, const char *what, int32_t layer, double bytes_per_token);
-double vs_train_launches(const struct vs_train *t); /* of one of the operations of a layer */
 
 #endif

@@ -147,7 +147,7 @@ static void attention_grads(struct vs_train *t, uint32_t layer, vs_buffer_id out
                           .flops = naive ? 2 * flops : 1.25 * flops, /* 2.5 x the causal half */
                           .bytes = (double)(t->tokens * t->cb) * (double)(4 * t->q + 4 * t->kv),
                           .kernels = 1,
-                          .launches = vs_train_launches(t)});
+                          .launches = t->launches});
     if (naive)
         vs_train_element(t, "attention scores backward", (int32_t)layer,
                          (double)(t->nh * t->seq) * (4.0 * t->cb + 10));

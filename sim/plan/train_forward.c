@@ -126,7 +126,7 @@ static void attention_op(struct vs_train *t, uint32_t layer) {
                                       .flops = naive ? flops : flops / 2,
                                       .bytes = (double)(t->tokens * t->cb * (2 * t->q + 2 * t->kv)),
                                       .kernels = 1,
-                                      .launches = vs_train_launches(t)});
+                                      .launches = t->launches});
 }
 
 /* Scores in memory: q k^T, scaled, masked, fp32 softmax, its 16-bit copy. The last two are kept. */

@@ -3,8 +3,6 @@
 
 #include "engine/engine.h"
 
-enum { OPS_PER_LAYER = 7 }; /* operations of a pass that a layer's launches are spread over */
-
 struct vs_weight *vs_layer_weight(struct vs_plan *plan, uint32_t layer, enum vs_role role) {
     const struct vs_layer *l = &plan->layers[layer];
     for (uint32_t i = 0; i < l->weight_count; i++) {
@@ -18,13 +16,6 @@ struct vs_weight *vs_layer_weight(struct vs_plan *plan, uint32_t layer, enum vs_
 vs_buffer_id vs_train_take(struct vs_train *t, const char *what, int32_t layer,
                            uint64_t bytes_per_token) {
     return vs_emit_take(&t->e, VS_TAG_WORKSPACE, what, layer, bytes_per_token * t->tokens);
-}
-
-double vs_train_launches(const struct vs_train *t) {
-    const char *name = t->plan->compiled        ? "layer_launches_compiled"
-                       : t->plan->fused_kernels ? "layer_launches_fused"
-                                                : "layer_launches";
-    return vs_engine_number(t->plan->c->engine, name, NULL, 0) / OPS_PER_LAYER;
 }
 
 /* Autocast makes a 16-bit copy of an fp32 weight; where autograd records, the copy stays until
@@ -88,7 +79,7 @@ void vs_train_gemm(struct vs_train *t, const char *what, int32_t layer, struct v
                                       .flops = flops,
                                       .bytes = bytes,
                                       .kernels = (double)count * passes,
-                                      .launches = vs_train_launches(t)});
+                                      .launches = t->launches});
 }
 
 void vs_train_element(struct vs_train *t, const char *what, int32_t layer, double bytes_per_token) {
@@ -97,28 +88,28 @@ void vs_train_element(struct vs_train *t, const char *what, int32_t layer, doubl
                                       .what = what,
                                       .layer = layer,
                                       .bytes = bytes_per_token * (double)t->tokens,
-                                      .launches = vs_train_launches(t)});
+                                      .launches = t->launches});
 }
 
-/* The first micro-step makes the gradient; later ones make a temporary and add it. */
+/* A gradient on the GPU is made by the first micro-step and added to by later ones; one that lives
+ * on the host is made on the GPU each time and copied out. */
 static void grad(struct vs_train *t, vs_buffer_id held) {
     if (held == VS_NO_BUFFER)
         return;
     const struct vs_buffer b = t->plan->buffers.at[held];
-    if (t->first)
-        vs_emit_retake(&t->e, held);
-    if (t->first && b.home == VS_HOME_GPU)
+    if (b.home == VS_HOME_GPU) {
+        vs_emit_accumulate(&t->e, held);
         return;
-    vs_buffer_id fresh = vs_emit_take(&t->e, VS_TAG_GRADIENTS, "new gradient", b.layer, b.bytes);
-    if (b.home != VS_HOME_GPU) {
-        vs_emit_after(&t->e, t->e.last[VS_LANE_COMPUTE]);
-        vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_COPY,
-                                          .lane = VS_LANE_D2H,
-                                          .what = "gradient to host",
-                                          .layer = b.layer,
-                                          .bytes = (double)b.bytes,
-                                          .pinned = t->plan->pinned});
     }
+    vs_buffer_id fresh = vs_emit_take(&t->e, VS_TAG_GRADIENTS, "new gradient", b.layer, b.bytes);
+    vs_emit_ensure(&t->e, held);
+    vs_emit_after(&t->e, t->e.last[VS_LANE_COMPUTE]);
+    vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_COPY,
+                                      .lane = VS_LANE_D2H,
+                                      .what = "gradient to host",
+                                      .layer = b.layer,
+                                      .bytes = (double)b.bytes,
+                                      .pinned = t->plan->pinned});
     vs_emit_give(&t->e, fresh);
 }
 

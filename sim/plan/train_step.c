@@ -19,12 +19,22 @@ static double element_bytes(const struct vs_train *t) {
     return t->cb == 4 ? 2 * bytes : bytes;
 }
 
-static bool begin(struct vs_train *t, struct vs_plan *plan, bool first, struct vs_phase *phase,
+/* Kernels of a layer, spread evenly over the operations of a pass. */
+enum { OPS_PER_LAYER = 7 };
+
+static double launches(const struct vs_plan *plan) {
+    const char *name = plan->compiled        ? "layer_launches_compiled"
+                       : plan->fused_kernels ? "layer_launches_fused"
+                                             : "layer_launches";
+    return vs_engine_number(plan->c->engine, name, NULL, 0) / OPS_PER_LAYER;
+}
+
+static bool begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *phase,
                   struct vs_err *err) {
     const struct vs_model *m = plan->c->model;
     const struct vs_values *axes = &plan->c->axes;
     uint64_t seq = (uint64_t)vs_count(axes, VS_AXIS_SEQ);
-    *t = (struct vs_train){.plan = plan, .m = m, .first = first, .seq = seq};
+    *t = (struct vs_train){.plan = plan, .m = m, .seq = seq};
     t->tokens = seq * (uint64_t)vs_count(axes, VS_AXIS_MICRO_BATCH);
     t->d = m->hidden;
     t->q = (uint64_t)m->heads * m->head_dim;
@@ -34,6 +44,7 @@ static bool begin(struct vs_train *t, struct vs_plan *plan, bool first, struct v
     t->cb = plan->precision.compute;
     t->rb = plan->precision.residual;
     t->element_bytes = element_bytes(t);
+    t->launches = launches(plan);
     t->adapter_launches = vs_engine_number(plan->c->engine, "adapter_launches", NULL, 0);
     t->kept = VS_NEW_ARRAY(plan->arena, struct vs_kept, m->layers);
     t->checkpoint = VS_NEW_ARRAY(plan->arena, vs_buffer_id, m->layers);
@@ -125,10 +136,9 @@ static void backward(struct vs_train *t, vs_buffer_id grad) {
     vs_emit_give(&t->e, grad);
 }
 
-bool vs_emit_micro_step(struct vs_plan *plan, bool first, struct vs_phase *phase,
-                        struct vs_err *err) {
+bool vs_emit_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err) {
     struct vs_train t;
-    if (!begin(&t, plan, first, phase, err))
+    if (!begin(&t, plan, phase, err))
         return false;
     vs_buffer_id root = fetch_root(&t);
     vs_buffer_id x = forward(&t);

@@ -72,6 +72,7 @@ bool vs_executor_init(struct vs_executor *x, const struct vs_plan *plan, struct 
     memset(x, 0, sizeof *x);
     x->plan = plan;
     vs_rates_init(&x->rates, plan->c);
+    x->rounds_pinned = vs_streq(vs_engine_rule(plan->c->engine, "pinned", "exact"), "power_of_two");
     if (make_pools(x) && make_engine(x))
         return true;
     vs_executor_release(x);
@@ -102,18 +103,17 @@ static uint64_t power_of_two(uint64_t bytes) {
 }
 
 static uint64_t size_in_pool(const struct vs_executor *x, const struct vs_buffer *b) {
-    bool rounds = vs_streq(vs_engine_rule(x->plan->c->engine, "pinned", "exact"), "power_of_two");
-    return b->home == VS_HOME_PINNED && rounds ? power_of_two(b->bytes) : b->bytes;
+    return b->home == VS_HOME_PINNED && x->rounds_pinned ? power_of_two(b->bytes) : b->bytes;
 }
 
 static enum vs_pool_result take(struct vs_executor *x, vs_buffer_id id) {
     const struct vs_buffer *b = &x->plan->buffers.at[id];
     struct vs_pool *pool = x->pools[b->home];
     if (b->managed)
-        return vs_pool_alloc_managed(pool, b->bytes, b->tag, &x->held.at[id]);
+        return vs_pool_alloc_managed(pool, b->bytes, (enum vs_tag)b->tag, &x->held.at[id]);
     if (b->raw)
-        return vs_pool_alloc_raw(pool, b->bytes, b->tag, &x->held.at[id]);
-    return vs_pool_alloc(pool, size_in_pool(x, b), b->tag, &x->held.at[id]);
+        return vs_pool_alloc_raw(pool, b->bytes, (enum vs_tag)b->tag, &x->held.at[id]);
+    return vs_pool_alloc(pool, size_in_pool(x, b), (enum vs_tag)b->tag, &x->held.at[id]);
 }
 
 static void note_oom(struct vs_executor *x, const struct vs_phase *phase, vs_op_id op,
@@ -125,7 +125,7 @@ static void note_oom(struct vs_executor *x, const struct vs_phase *phase, vs_op_
     x->oom_index = op;
     x->oom_op = phase->ops.at[op < phase->ops.count ? op : phase->ops.count - 1];
     x->oom_buffer = x->plan->buffers.at[id];
-    x->oom_home = x->oom_buffer.home;
+    x->oom_home = (enum vs_home)x->oom_buffer.home;
 }
 
 /* Managed pages move at a touch, and when other requests push them out. */
@@ -137,26 +137,44 @@ static bool note_moved(struct vs_executor *x, vs_op_id op, uint64_t in, uint64_t
     return vs_vec_push(&x->moved, m);
 }
 
+/* A temporary beside a buffer that is held: taken and given back at once. */
+static enum vs_pool_result take_beside(struct vs_executor *x, vs_buffer_id id) {
+    vs_block held = x->held.at[id];
+    enum vs_pool_result result = take(x, id);
+    vs_pool_release_block(x->pools[x->plan->buffers.at[id].home], x->held.at[id]);
+    x->held.at[id] = held;
+    return result;
+}
+
 static bool act(struct vs_executor *x, const struct vs_phase *phase, vs_op_id op,
                 const struct vs_mem_action *a, struct vs_err *err) {
     enum vs_pool_result result = VS_POOL_OK;
     uint64_t in = 0, out = 0;
+    vs_buffer_id id = a->buffer;
     switch (a->verb) {
     case VS_MEM_TAKE:
-        result = take(x, a->buffer);
+        result = take(x, id);
         break;
     case VS_MEM_GIVE:
-        vs_pool_release_block(x->pools[x->plan->buffers.at[a->buffer].home], x->held.at[a->buffer]);
-        x->held.at[a->buffer] = 0;
+        vs_pool_release_block(x->pools[x->plan->buffers.at[id].home], x->held.at[id]);
+        x->held.at[id] = 0;
         return true;
+    case VS_MEM_ENSURE:
+        result = x->held.at[id] == 0 ? take(x, id) : VS_POOL_OK;
+        break;
+    case VS_MEM_ACCUMULATE:
+        result = x->held.at[id] == 0 ? take(x, id) : take_beside(x, id);
+        break;
     case VS_MEM_TOUCH:
-        vs_pool_touch(x->pools[VS_HOME_GPU], x->held.at[a->buffer], true, &in, &out);
+        vs_pool_touch(x->pools[VS_HOME_GPU], x->held.at[id], true, &in, &out);
         break;
     }
     if (result == VS_POOL_NOMEM)
         return vs_err_nomem(err);
     if (result == VS_POOL_OOM)
-        note_oom(x, phase, op, a->buffer);
+        note_oom(x, phase, op, id);
+    if (!x->pages)
+        return true;
     return note_moved(x, op, in, out) ? true : vs_err_nomem(err);
 }
 
@@ -175,6 +193,7 @@ bool vs_walk(struct vs_executor *x, const struct vs_phase *phase, bool stop, str
     if (!hold_table(x, err))
         return false;
     x->moved.count = 0;
+    x->pages = x->plan->optimizer.paged && !x->plan->optimizer_on_cpu;
     size_t action = 0;
     for (size_t i = 0; i <= phase->ops.count; i++) {
         size_t end = i < phase->ops.count ? phase->ops.at[i].first_mem + phase->ops.at[i].mem_count

@@ -22,10 +22,12 @@ struct vs_moved {
 struct vs_executor {
     const struct vs_plan *plan;
     struct vs_rates rates;
+    bool rounds_pinned; /* page-locked requests grow to a power of two */
     struct vs_pool
         *pools[VS_HOME_COUNT]; /* with unified memory all but storage are pools[VS_HOME_GPU] */
     VS_VEC(vs_block) held;     /* per buffer of the plan */
     VS_VEC(struct vs_moved) moved;
+    bool pages; /* the plan has managed buffers: pages may move */
 
     struct vs_des *des;
     vs_resource part[VS_PART_COUNT];

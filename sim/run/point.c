@@ -42,12 +42,15 @@ bool vs_point_run(struct vs_arena *arena, const struct vs_case *c,
     return true;
 }
 
-bool vs_point_fits(struct vs_arena *scratch, const struct vs_case *c, bool *fits,
+bool vs_point_fits(struct vs_arena *scratch, const struct vs_case *c, struct vs_fit *fit,
                    struct vs_err *err) {
     const struct vs_run_options options = {.capacity_only = true, .stop_at_oom = true};
     struct vs_outcome out = {0};
     bool ok = vs_simulate(scratch, c, &options, &out, err);
-    *fits = out.fits;
+    if (ok)
+        *fit = (struct vs_fit){.fits = out.fits,
+                               .peak_bytes = (double)out.pools[0].peak_bytes,
+                               .capacity_bytes = (double)out.pools[0].capacity_bytes};
     vs_arena_reset(scratch);
     return ok;
 }
@@ -84,66 +87,18 @@ bool vs_point_with(struct vs_arena *arena, const struct vs_case *c, enum vs_axis
     return ok;
 }
 
-/* The search stops at the axis's own bound: 4 Mi tokens, 65,536 sequences, or the layers of the
- * model. */
-static int64_t bound_of(const struct vs_case *c, enum vs_axis axis) {
-    return axis == VS_AXIS_GPU_LAYERS ? c->model->layers + 1 : (int64_t)vs_axis_info(axis)->high;
-}
-
-static bool try(struct vs_arena *scratch, const struct vs_case *c, enum vs_axis axis, int64_t value,
-                bool *fits, struct vs_err *err) {
-    struct vs_arena texts = {0};
-    struct vs_case with;
-    bool ok = vs_point_with(&texts, c, axis, value, &with, err) &&
-              vs_point_fits(scratch, &with, fits, err);
-    vs_arena_release(&texts);
-    return ok;
-}
-
-bool vs_point_search(struct vs_arena *scratch, const struct vs_case *c, enum vs_axis axis,
-                     int64_t from, struct vs_search *found, struct vs_err *err) {
-    int64_t bound = bound_of(c, axis), low = from, high = from > 0 ? from * 2 : 1;
-    bool fits = true;
-    *found = (struct vs_search){0};
-    for (;; high *= 2) {
-        if (high > bound)
-            high = bound;
-        if (high <= low)
-            break;
-        if (!try(scratch, c, axis, high, &fits, err))
-            return false;
-        if (!fits)
-            break;
-        low = high;
-    }
-    found->open = fits;
-    found->failed = fits ? 0 : high;
-    while (!fits && high - low > 1) {
-        bool mid_fits;
-        int64_t mid = low + (high - low) / 2;
-        if (!try(scratch, c, axis, mid, &mid_fits, err))
-            return false;
-        if (mid_fits)
-            low = mid;
-        else
-            found->failed = high = mid;
-    }
-    found->value = low;
-    return true;
-}
-
 bool vs_point_fit_layers(struct vs_catalog *catalog, struct vs_case *c, struct vs_err *err) {
     struct vs_arena scratch = {0};
     struct vs_case trial = *c;
-    struct vs_search found;
-    bool fits;
+    struct vs_search found = {0};
+    struct vs_fit all;
     struct vs_arena *arena = vs_catalog_arena(catalog);
     if (!vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "auto"))
         return true;
     bool ok = put(arena, &trial.axes, VS_AXIS_GPU_LAYERS, c->model->layers + 1, err) &&
-              vs_point_fits(&scratch, &trial, &fits, err);
-    if (ok && !fits)
-        ok = vs_point_search(&scratch, &trial, VS_AXIS_GPU_LAYERS, 0, &found, err) &&
+              vs_point_fits(&scratch, &trial, &all, err);
+    if (ok && !all.fits)
+        ok = vs_point_search(&scratch, &trial, VS_AXIS_GPU_LAYERS, &found, err) &&
              put(arena, &trial.axes, VS_AXIS_GPU_LAYERS, found.value, err);
     vs_arena_release(&scratch);
     if (ok)

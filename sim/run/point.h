@@ -15,21 +15,29 @@ bool vs_point_run(struct vs_arena *arena, const struct vs_case *c,
                   struct vs_err *err);
 
 /* Does the case fit? Capacity only, ends at the first failure; `scratch` is reset. */
-bool vs_point_fits(struct vs_arena *scratch, const struct vs_case *c, bool *fits,
+struct vs_fit {
+    bool fits;
+    double peak_bytes, capacity_bytes; /* of the device; the peak is that so far where it fails */
+};
+bool vs_point_fits(struct vs_arena *scratch, const struct vs_case *c, struct vs_fit *fit,
                    struct vs_err *err);
+
+bool vs_point_fits_at(struct vs_arena *scratch, const struct vs_case *c, enum vs_axis axis,
+                      int64_t value, struct vs_fit *fit, struct vs_err *err);
 
 /* --gpu-layers auto: the largest number that fits replaces the word. */
 bool vs_point_fit_layers(struct vs_catalog *catalog, struct vs_case *c, struct vs_err *err);
 
-/* The largest value of a counted axis for which the case fits; `from` is a value that is known to
- * fit, or 0. */
+/* The largest value of a counted axis for which the case fits. */
 struct vs_search {
+    int64_t from;   /* in: a value that is known to fit, or 0 */
+    int64_t grain;  /* in: only multiples of it are tried; 0 = 1 */
     int64_t value;  /* 0 = none fits */
     int64_t failed; /* the smallest failure found, 0 = none */
-    bool open, not_monotone;
+    bool open;      /* the search ended at the axis's bound */
 };
 bool vs_point_search(struct vs_arena *scratch, const struct vs_case *c, enum vs_axis axis,
-                     int64_t from, struct vs_search *found, struct vs_err *err);
+                     struct vs_search *search, struct vs_err *err);
 
 /* The case with one counted axis replaced (texts in the arena); --ctx provisions that many cells
  * for the same prompt and output, shortened where they no longer fit. */

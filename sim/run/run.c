@@ -37,10 +37,25 @@ static bool run_at(struct vs_arena *arena, const struct vs_case *c, enum vs_axis
            vs_point_run(arena, with, &options, outcome, err);
 }
 
+/* Does something beyond the first failure fit? A few values close behind it are tried: what an
+ * allocator's rounding can turn around lies there. */
+static bool fits_beyond(struct vs_arena *scratch, const struct vs_case *c, enum vs_axis axis,
+                        int64_t failed, bool *beyond, struct vs_err *err) {
+    static const int64_t PARTS[] = {64, 16, 4};
+    struct vs_fit fit;
+    *beyond = false;
+    for (size_t i = 0; failed > 0 && i < sizeof PARTS / sizeof *PARTS; i++) {
+        if (!vs_point_fits_at(scratch, c, axis, failed + failed / PARTS[i] + 1, &fit, err))
+            return false;
+        *beyond |= fit.fits;
+    }
+    return true;
+}
+
 bool vs_limit_run(struct vs_arena *arena, const struct vs_request *request, enum vs_axis axis,
                   const struct vs_limit **limit, struct vs_err *err) {
     struct vs_case c;
-    struct vs_search found;
+    struct vs_search found = {0};
     struct vs_arena scratch = {0};
     struct vs_catalog *catalog = vs_catalog_in(arena);
     struct vs_limit *out = VS_NEW(arena, struct vs_limit);
@@ -48,14 +63,15 @@ bool vs_limit_run(struct vs_arena *arena, const struct vs_request *request, enum
         return vs_err_nomem(err);
     if (!resolve(catalog, request, &c, err))
         return false;
-    bool ok = vs_point_search(&scratch, &c, axis, 0, &found, err);
+    bool beyond, ok = vs_point_search(&scratch, &c, axis, &found, err) &&
+                      fits_beyond(&scratch, &c, axis, found.failed, &beyond, err);
     vs_arena_release(&scratch);
     if (!ok)
         return false;
     *out = (struct vs_limit){.axis = vs_axis_info(axis)->name,
                              .value = found.value,
                              .open = found.open,
-                             .not_monotone = found.not_monotone,
+                             .not_monotone = beyond,
                              .model_maximum = model_maximum(&c, axis)};
     *limit = out;
     return (found.value == 0 || run_at(arena, &c, axis, found.value, &out->at, err)) &&

@@ -17,6 +17,9 @@ struct item {
     double bits;        /* of the weight format */
 };
 
+/* OOM points of a table are multiples of so many tokens; `limit` finds them to one. */
+enum { OOM_GRAIN = 64 };
+
 struct sweep {
     struct vs_arena *arena;
     struct vs_catalog *catalog;
@@ -93,11 +96,10 @@ static void find_oom_point(void *ctx, size_t i, unsigned worker) {
     struct sweep *s = ctx;
     struct item *item = s->order[i];
     struct vs_arena scratch = {0};
-    struct vs_search found;
+    struct vs_search found = {.from = vs_count(&item->c.axes, s->oom_axis), .grain = OOM_GRAIN};
     struct vs_outcome *out = (struct vs_outcome *)(uintptr_t)item->outcome;
     (void)worker;
-    int64_t from = vs_count(&item->c.axes, s->oom_axis);
-    if (vs_point_search(&scratch, &item->c, s->oom_axis, from, &found, &s->worker_errs[i])) {
+    if (vs_point_search(&scratch, &item->c, s->oom_axis, &found, &s->worker_errs[i])) {
         out->oom_point = found.value > 0 ? found.value : -1;
         out->oom_point_open = found.open;
     }

@@ -1,43 +1,29 @@
 /* Drives training: load, then optimizer steps until a step ends in the state in which it began. */
-#include "run/simulate.h"
-
 #include "plan/train.h"
+
+#include "run/simulate.h"
 
 /* States appear in the first optimizer step, the allocator's cache settles in the second or third.
  */
 enum { STEPS_MAX = 4 };
 
 struct step {
-    struct vs_phase first, next, make_states, update;
-    bool made;
+    struct vs_phase micro, update;
 };
 
-static bool emit(struct vs_simulation *s, struct step *step, struct vs_err *err) {
-    return vs_emit_micro_step(&s->plan, true, &step->first, err) &&
-           vs_emit_micro_step(&s->plan, false, &step->next, err) &&
-           vs_emit_optimizer_step(&s->plan, true, &step->make_states, err) &&
-           vs_emit_optimizer_step(&s->plan, false, &step->update, err);
+static int64_t accumulation(const struct vs_simulation *s) {
+    return vs_count(&s->c->axes, VS_AXIS_ACCUM);
 }
 
-static void release(struct step *step) {
-    vs_phase_release(&step->first);
-    vs_phase_release(&step->next);
-    vs_phase_release(&step->make_states);
-    vs_phase_release(&step->update);
-}
-
-static bool stops(const struct vs_simulation *s) { return s->options->stop_at_oom; }
-
-/* Micro-steps behind the first, until one changes nothing any more: the others are equal to it. */
-static bool walk_accumulation(struct vs_simulation *s, const struct vs_phase *next,
-                              struct vs_err *err) {
-    int64_t rest = vs_count(&s->c->axes, VS_AXIS_ACCUM) - 1;
-    uint64_t before = vs_executor_state(&s->x);
-    for (int64_t i = 0; i < rest && !vs_is_over(s); i++) {
-        if (!vs_walk(&s->x, next, stops(s), err))
+/* Micro-steps, until one changes nothing any more: the others are equal to it. */
+static bool walk_micro_steps(struct vs_simulation *s, const struct vs_phase *micro,
+                             struct vs_err *err) {
+    uint64_t before = 0;
+    for (int64_t i = 0; i < accumulation(s) && !vs_is_over(s); i++) {
+        if (!vs_walk(&s->x, micro, s->options->stop_at_oom, err))
             return false;
         uint64_t after = vs_executor_state(&s->x);
-        if (after == before)
+        if (i > 0 && after == before)
             break;
         before = after;
     }
@@ -45,62 +31,44 @@ static bool walk_accumulation(struct vs_simulation *s, const struct vs_phase *ne
 }
 
 static bool walk_step(struct vs_simulation *s, struct step *step, struct vs_err *err) {
-    if (!vs_walk(&s->x, &step->first, stops(s), err))
-        return false;
-    if (!vs_is_over(s) && !walk_accumulation(s, &step->next, err))
-        return false;
-    if (!vs_is_over(s) &&
-        !vs_walk(&s->x, step->made ? &step->update : &step->make_states, stops(s), err))
-        return false;
-    step->made = true;
-    return true;
+    return walk_micro_steps(s, &step->micro, err) &&
+           (vs_is_over(s) || vs_walk(&s->x, &step->update, s->options->stop_at_oom, err));
 }
 
-/* One more step, each phase walked (pages may move) and then timed. */
+/* The time of a settled step. Pages that move are found by walking each phase just before it is
+ * timed; without managed memory the walks so far have said all. */
 static bool time_step(struct vs_simulation *s, struct step *step, double *seconds,
                       struct vs_err *err) {
-    double accum = (double)vs_count(&s->c->axes, VS_AXIS_ACCUM), part;
+    double micro_s, update_s, accum = (double)accumulation(s);
     vs_clear_sums(&s->x);
-    if (!vs_walk(&s->x, &step->first, false, err) ||
-        !vs_time_phase(&s->x, &step->first, VS_NO_OP, 1, seconds, err))
+    if ((s->x.pages && !vs_walk(&s->x, &step->micro, false, err)) ||
+        !vs_time_phase(&s->x, &step->micro, VS_NO_OP, accum, &micro_s, err) ||
+        (s->x.pages && !vs_walk(&s->x, &step->update, false, err)) ||
+        !vs_time_phase(&s->x, &step->update, VS_NO_OP, 1, &update_s, err))
         return false;
-    if (accum > 1) {
-        if (!vs_walk(&s->x, &step->next, false, err) ||
-            !vs_time_phase(&s->x, &step->next, VS_NO_OP, accum - 1, &part, err))
-            return false;
-        *seconds += part * (accum - 1);
-    }
-    if (!vs_walk(&s->x, &step->update, false, err) ||
-        !vs_time_phase(&s->x, &step->update, VS_NO_OP, 1, &part, err))
-        return false;
-    *seconds += part;
+    *seconds = micro_s * accum + update_s;
     return true;
 }
 
-/* Simulated time of the failure: the phases before it, then the operation that asked. */
-static bool time_of_oom(struct vs_simulation *s, struct step *step, double load_s,
-                        struct vs_err *err) {
-    const struct vs_phase *phases[] = {&step->first, &step->next, &step->make_states};
-    double part;
-    s->x.time_s = load_s;
-    for (size_t i = 0; i < 3; i++) {
-        bool here = phases[i]->name == s->x.oom_phase;
-        s->x.moved.count = 0;
-        if (!vs_time_phase(&s->x, phases[i], here ? s->x.oom_index : VS_NO_OP, 0, &part, err))
-            return false;
-        if (here)
-            break;
-        if (i == 1)
-            s->x.time_s += part * (double)(vs_count(&s->c->axes, VS_AXIS_ACCUM) - 2);
-    }
-    return true;
+/* Simulated time of the failure: what ran before it, then the operations up to the one that asked.
+ * A failure behind the first step is placed in its first repetition. */
+static bool time_of_oom(struct vs_simulation *s, struct step *step, struct vs_err *err) {
+    double seconds, load_s = s->x.time_s;
+    bool in_update = s->x.oom_phase == step->update.name;
+    s->x.moved.count = 0;
+    if (!vs_time_phase(&s->x, &step->micro, in_update ? VS_NO_OP : s->x.oom_index, 0, &seconds,
+                       err))
+        return false;
+    if (!in_update)
+        return true;
+    s->x.time_s = load_s + seconds * (double)accumulation(s);
+    return vs_time_phase(&s->x, &step->update, s->x.oom_index, 0, &seconds, err);
 }
 
 static void report_speed(struct vs_simulation *s, double seconds) {
     const struct vs_values *axes = &s->c->axes;
     double tokens = (double)vs_count(axes, VS_AXIS_SEQ) *
-                    (double)vs_count(axes, VS_AXIS_MICRO_BATCH) *
-                    (double)vs_count(axes, VS_AXIS_ACCUM);
+                    (double)vs_count(axes, VS_AXIS_MICRO_BATCH) * (double)accumulation(s);
     s->out->metrics[VS_METRIC_STEP_TIME_S] = seconds;
     s->out->metrics[VS_METRIC_TRAIN_TPS] = tokens / seconds;
     s->out->metrics[VS_METRIC_MFU] = 6 * (double)s->c->model->params_active * tokens / seconds /
@@ -109,8 +77,9 @@ static void report_speed(struct vs_simulation *s, double seconds) {
 }
 
 static bool drive(struct vs_simulation *s, struct step *step, struct vs_err *err) {
-    double load_s = s->x.time_s, seconds;
-    if (!emit(s, step, err))
+    double seconds;
+    if (!vs_emit_micro_step(&s->plan, &step->micro, err) ||
+        !vs_emit_optimizer_step(&s->plan, &step->update, err))
         return false;
     uint64_t before = vs_executor_state(&s->x);
     for (int i = 0; i < STEPS_MAX && !vs_is_over(s); i++) {
@@ -124,7 +93,7 @@ static bool drive(struct vs_simulation *s, struct step *step, struct vs_err *err
     if (s->options->capacity_only)
         return true;
     if (s->x.out_of_memory)
-        return vs_streq(s->x.oom_phase, "load") || time_of_oom(s, step, load_s, err);
+        return vs_streq(s->x.oom_phase, "load") || time_of_oom(s, step, err);
     if (!time_step(s, step, &seconds, err))
         return false;
     report_speed(s, seconds);
@@ -134,6 +103,7 @@ static bool drive(struct vs_simulation *s, struct step *step, struct vs_err *err
 bool vs_drive_train(struct vs_simulation *s, struct vs_err *err) {
     struct step step = {0};
     bool ok = vs_plan_train_buffers(&s->plan, err) && drive(s, &step, err);
-    release(&step);
+    vs_phase_release(&step.micro);
+    vs_phase_release(&step.update);
     return ok;
 }
