@@ -262,7 +262,8 @@ static void layer_pass(struct pass *p, uint32_t layer, vs_buffer_id *kv) {
     const struct vs_layer *l = &plan->layers[layer];
     const struct vs_weight *w = &plan->weights[l->first_weight];
     bool was_cpu = layer > 0 ? plan->layers[layer - 1].on_cpu : l->on_cpu;
-    bool copied_in = l->on_cpu && p->tokens >= (uint64_t)number(p, "op_offload_tokens", 1e18);
+    bool copied_in = l->on_cpu && plan->c->machine->device_count > 0 &&
+                     p->tokens >= (uint64_t)number(p, "op_offload_tokens", 1e18);
     if (l->on_cpu != was_cpu)
         hand_over(p, l->on_cpu, (int32_t)layer);
     if (p->torch)

@@ -162,6 +162,33 @@ static bool is_what(enum vs_axis axis) { return vs_streq(vs_axis_info(axis)->gro
 
 static bool is_shape(enum vs_axis axis) { return vs_streq(vs_axis_info(axis)->group, "shape"); }
 
+/* Stacks, and libraries inside them, are written for devices of some vendors: the rules "vendors"
+ * and "vendors_bnb" name them, blank-separated; without a rule any vendor does. */
+static bool vendor_listed(const struct vs_engine *engine, const char *rule, const char *vendor) {
+    const char *words = vs_engine_rule(engine, rule, NULL);
+    size_t n = strlen(vendor);
+    for (const char *at = words; at; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strncmp(at, vendor, n) == 0 && (at[n] == ' ' || at[n] == '\0'))
+            return true;
+    }
+    return words == NULL;
+}
+
+bool vs_engine_runs_on(const struct vs_engine *engine, const struct vs_machine *machine,
+                       const struct vs_value *weights, const char **why) {
+    struct vs_format format;
+    struct vs_err ignored;
+    const char *vendor = machine->device_count > 0 ? machine->devices[0]->vendor : "none";
+    *why = vs_engine_rule(engine, "vendors", NULL);
+    if (!vendor_listed(engine, "vendors", vendor))
+        return false;
+    bool bnb = weights->text && vs_format_parse(weights->text, &format, &ignored) &&
+               format.kind == VS_FORMAT_BNB;
+    *why = vs_engine_rule(engine, "vendors_bnb", NULL);
+    return !bnb || vendor_listed(engine, "vendors_bnb", vendor);
+}
+
 bool vs_engine_can(struct vs_catalog *catalog, const struct vs_values *values, const char *name,
                    const char *version, const char *task, enum vs_axis *axis, bool *can,
                    struct vs_err *err) {
@@ -271,7 +298,8 @@ static const char *const *engines_of_task(const char *task, size_t *count) {
 }
 
 static bool choose_engine(struct vs_catalog *catalog, const struct vs_workload *workload,
-                          struct vs_values *v, const char *task, struct vs_err *err) {
+                          const struct vs_machine *machine, struct vs_values *v, const char *task,
+                          struct vs_err *err) {
     size_t count;
     const char *const *names = engines_of_task(task, &count);
     if (workload && workload->engine_count > 0) {
@@ -284,7 +312,11 @@ static bool choose_engine(struct vs_catalog *catalog, const struct vs_workload *
         if (!vs_engine_can(catalog, v, names[i], v->at[VS_AXIS_ENGINE_VERSION].text, task, &lacking,
                            &can, err))
             return false;
-        if (can)
+        const struct vs_engine *engine;
+        const char *why;
+        if (!get_engine(catalog, names[i], v->at[VS_AXIS_ENGINE_VERSION].text, &engine, err))
+            return false;
+        if (can && vs_engine_runs_on(engine, machine, &v->at[VS_AXIS_WEIGHTS], &why))
             return set_text(catalog, v, VS_AXIS_ENGINE, names[i], err);
     }
     return vs_err_at(err, NULL, 0, 0,
@@ -333,6 +365,44 @@ static bool refuse_strangers(const struct vs_values *v, const char *task, struct
     return true;
 }
 
+/* Axes that mean something only beside a value of another axis. */
+static const struct {
+    enum vs_axis axis, beside;
+    const char *words; /* blank-separated: one of them must be taken */
+} CONDITIONS[] = {
+    {VS_AXIS_LORA_RANK, VS_AXIS_METHOD, "lora qlora"},
+    {VS_AXIS_LORA_TARGETS, VS_AXIS_METHOD, "lora qlora"},
+    {VS_AXIS_LORA_DROPOUT, VS_AXIS_METHOD, "lora qlora"},
+    {VS_AXIS_KBIT_UPCAST, VS_AXIS_METHOD, "lora qlora"},
+    {VS_AXIS_OPTIM_IMPL, VS_AXIS_OPTIM, "adamw sgd sgd-momentum"},
+    {VS_AXIS_PREFETCH, VS_AXIS_OFFLOAD, "stream"},
+    {VS_AXIS_PIN_MEMORY, VS_AXIS_OFFLOAD_PARAM, "cpu"},
+};
+
+static bool has_one(const char *words, const char *word) {
+    size_t n = strlen(word);
+    for (const char *at = strstr(words, word); at; at = strstr(at + 1, word))
+        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
+            return true;
+    return false;
+}
+
+static bool drop_meaningless(struct vs_values *v, struct vs_err *err) {
+    for (size_t i = 0; i < sizeof CONDITIONS / sizeof *CONDITIONS; i++) {
+        enum vs_axis axis = CONDITIONS[i].axis, beside = CONDITIONS[i].beside;
+        if (!v->at[axis].text || !v->at[beside].text ||
+            has_one(CONDITIONS[i].words, v->at[beside].text))
+            continue;
+        if (v->origin[axis] == VS_FROM_USER && v->origin[beside] >= VS_FROM_WORKLOAD)
+            return vs_err_at(err, NULL, 0, 0, "--%s does not apply to --%s %s",
+                             vs_axis_info(axis)->name, vs_axis_info(beside)->name,
+                             v->at[beside].text);
+        v->at[axis] = (struct vs_value){0};
+        v->origin[axis] = VS_FROM_NOTHING;
+    }
+    return true;
+}
+
 static enum vs_task task_of(const char *word) {
     return vs_streq(word, "train") ? VS_TASK_TRAIN : VS_TASK_GENERATE;
 }
@@ -347,6 +417,29 @@ static bool add_notes(struct vs_catalog *catalog, struct vs_case *c, struct vs_e
                             (long long)vs_count(&c->axes, VS_AXIS_ZERO));
     c->notes = notes;
     return true;
+}
+
+/* What the simulator cannot do yet, said before anything runs. */
+static bool check_machine(const struct vs_machine *m, const struct vs_engine *engine,
+                          const char *task, struct vs_values *v, struct vs_err *err) {
+    const char *why;
+    if (m->device_count > 1)
+        return vs_err_at(err, NULL, 0, 0, "%s: several devices are not modelled yet; expected one",
+                         m->hw);
+    if (m->device_count == 0 && vs_streq(task, "train"))
+        return vs_err_at(err, NULL, 0, 0,
+                         "--hw %s: training on a CPU is not modelled; expected a device", m->hw);
+    if (vs_engine_runs_on(engine, m, &v->at[VS_AXIS_WEIGHTS], &why))
+        return true;
+    return vs_err_at(err, NULL, 0, 0,
+                     "engine '%s' with --weights %s does not run on %s; expected a device of: %s",
+                     engine->name, v->at[VS_AXIS_WEIGHTS].text, m->hw, why);
+}
+
+static bool check_formats(const struct vs_values *v, struct vs_err *err) {
+    struct vs_format format;
+    return !v->at[VS_AXIS_WEIGHTS].text ||
+           vs_format_parse(v->at[VS_AXIS_WEIGHTS].text, &format, err);
 }
 
 bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
@@ -364,16 +457,18 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
     const char *task = v.at[VS_AXIS_TASK].text;
     memset(c, 0, sizeof *c);
     c->task = task_of(task);
-    if (!refuse_strangers(&v, task, err) || !get_machine(catalog, &v, settings, &c->machine, err) ||
+    if (!refuse_strangers(&v, task, err) || !drop_meaningless(&v, err) || !check_formats(&v, err) ||
+        !get_machine(catalog, &v, settings, &c->machine, err) ||
         !get_model(catalog, v.at[VS_AXIS_MODEL].text, settings, &c->model, err))
         return false;
-    if (!v.at[VS_AXIS_ENGINE].text && !choose_engine(catalog, workload, &v, task, err))
+    if (!v.at[VS_AXIS_ENGINE].text && !choose_engine(catalog, workload, c->machine, &v, task, err))
         return false;
     if (!get_engine(catalog, v.at[VS_AXIS_ENGINE].text, v.at[VS_AXIS_ENGINE_VERSION].text,
                     &c->engine, err) ||
         !check_engine(catalog, &v, c->engine, task, err) ||
         !fill_defaults(catalog, c->engine, task, &v, err) ||
-        !derive(catalog, c->model, &v, task, err))
+        !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||
+        !check_machine(c->machine, c->engine, task, &v, err))
         return false;
     c->axes = v;
     return add_notes(catalog, c, err);

@@ -65,11 +65,7 @@ void vs_report_ask(struct vs_text *out, const char *workload,
         vs_put(out, word);
     }
     vs_text_add(out, ", on ");
-    vs_put(out, points[0]->hw);
-    if (points[0]->machine && !vs_streq(points[0]->machine, points[0]->hw)) {
-        vs_text_add(out, " in ");
-        vs_put(out, points[0]->machine);
-    }
+    vs_put(out, points[0]->machine ? points[0]->machine : points[0]->hw);
 }
 
 bool vs_report_is_speed(enum vs_metric metric, const char *task) {

@@ -80,7 +80,8 @@ void vs_report_limit_table(struct vs_text *out, const struct vs_limit *const *li
         vs_report_ask(&line, NULL, runs, n);
         vs_put_wrapped(out, "", vs_text_str(&line), width);
         vs_text_release(&line);
-        vs_text_printf(out, "engine %s %s\n", runs[0]->engine ? runs[0]->engine : "-",
+        vs_text_printf(out, "engine %s%s%s\n", runs[0]->engine ? runs[0]->engine : "-",
+                       runs[0]->engine_version ? " " : "",
                        runs[0]->engine_version ? runs[0]->engine_version : "");
         for (size_t i = 0; i < runs[0]->assumed_count; i++)
             vs_put_wrapped(out, "assumed: ", runs[0]->assumed[i], width);

@@ -152,11 +152,13 @@ bool vs_collect(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *
     bool unified = s->c->machine->unified;
     if (!pools)
         return vs_err_nomem(err);
-    if (!collect_pool(s, arena, VS_HOME_GPU, &pools[0], err) ||
-        (!unified && !collect_pool(s, arena, VS_HOME_HOST, &pools[1], err)))
+    size_t n = 0;
+    if (s->c->machine->device_count > 0 && !collect_pool(s, arena, VS_HOME_GPU, &pools[n++], err))
+        return false;
+    if (!unified && !collect_pool(s, arena, VS_HOME_HOST, &pools[n++], err))
         return false;
     s->out->pools = pools;
-    s->out->pool_count = unified ? 1 : 2;
+    s->out->pool_count = n;
     s->out->fits = !s->x.out_of_memory;
     memory_metrics(s);
     if (s->x.out_of_memory && !collect_oom(s, arena, err))

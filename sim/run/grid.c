@@ -51,6 +51,7 @@ struct draft {
     struct vs_arena *arena;
     struct vs_grid *grid;
     const struct vs_values *base; /* what workload and user say */
+    const struct vs_workload *workload;
     struct vs_err *err;
 };
 
@@ -106,9 +107,19 @@ static bool vary_training(struct draft *d) {
            vary(d, VS_AXIS_OFFLOAD_PARAM, (const char *const[]){"none", "cpu", NULL});
 }
 
-static bool vary_generation(struct draft *d) {
+/* The workload's format, and the usual 8- and 4-bit types of its first engine. */
+static bool vary_weights(struct draft *d) {
     const char *own = base_word(d, VS_AXIS_WEIGHTS, "fp16");
-    return vary(d, VS_AXIS_WEIGHTS, (const char *const[]){own, "q8_0", "q4_k_m", NULL}) &&
+    const char *engine =
+        d->workload && d->workload->engine_count > 0 ? d->workload->engines[0] : "llamacpp";
+    engine = base_word(d, VS_AXIS_ENGINE, engine);
+    bool gguf = !vs_streq(engine, "hf");
+    return vary(d, VS_AXIS_WEIGHTS,
+                (const char *const[]){own, gguf ? "q8_0" : "int8", gguf ? "q4_k_m" : "nf4", NULL});
+}
+
+static bool vary_generation(struct draft *d) {
+    return vary_weights(d) &&
            vary(d, VS_AXIS_OFFLOAD, (const char *const[]){"none", "cpu", "stream", NULL}) &&
            vary(d, VS_AXIS_GPU_LAYERS, (const char *const[]){"all", "auto", "0", NULL}) &&
            vary(d, VS_AXIS_KV, (const char *const[]){"fp16", "q8_0", "q4_0", NULL});
@@ -126,6 +137,6 @@ bool vs_grid_defaults(struct vs_catalog *catalog, struct vs_arena *arena, struct
     for (int i = 0; workload && i < VS_AXIS_COUNT; i++)
         if (!base.at[i].text)
             base.at[i] = workload->values.at[i];
-    struct draft d = {arena, grid, &base, err};
+    struct draft d = {arena, grid, &base, workload, err};
     return vs_is(&base, VS_AXIS_TASK, "train") ? vary_training(&d) : vary_generation(&d);
 }

@@ -76,6 +76,7 @@ struct vs_outcome {
     size_t assumed_count;
     bool bound; /* engine `ideal`: a bound, not a recommendation */
 
+    uint64_t plan_digest; /* equal for equal plans */
     bool fits;
     const struct vs_oom_outcome *oom; /* NULL when it fits */
     double metrics[VS_METRIC_COUNT];

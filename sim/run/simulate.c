@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "plan/digest.h"
 #include "plan/load.h"
 #include "strategy/strategy.h"
 
@@ -55,6 +56,7 @@ bool vs_simulate(struct vs_arena *arena, const struct vs_case *c,
     bool ok = vs_plan_init(&s.plan, arena, c, err) && vs_strategies_apply(&s.plan, err) &&
               vs_executor_init(&s.x, &s.plan, err);
     if (ok) {
+        out->plan_digest = vs_plan_digest(&s.plan);
         s.x.record = options->timeline ? arena : NULL;
         ok = drive(&s, err) && vs_collect(&s, arena, err);
         vs_executor_release(&s.x);

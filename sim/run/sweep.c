@@ -11,7 +11,6 @@
 struct item {
     struct vs_case c;
     const struct vs_outcome *outcome;
-    uint64_t digest;
     bool skipped;       /* not runnable, or the same plan as an earlier point */
     bool keeps_quality; /* the workload's weight format, and at least 8-bit KV */
     double bits;        /* of the weight format */
@@ -87,8 +86,7 @@ static void run_one(void *ctx, size_t i, unsigned worker) {
     struct vs_arena *arena = &s->worker_arenas[worker];
     if (item->skipped)
         return;
-    if (!vs_is(&item->c.axes, VS_AXIS_GPU_LAYERS, "auto") &&
-        !vs_point_run(arena, &item->c, &options, &item->outcome, err))
+    if (!vs_point_run(arena, &item->c, &options, &item->outcome, err))
         item->outcome = NULL;
 }
 
@@ -106,6 +104,20 @@ static void find_oom_point(void *ctx, size_t i, unsigned worker) {
     vs_arena_release(&scratch);
 }
 
+/* "The most layers that fit" is no point of its own where all of them fit. */
+static bool fit_layers(struct sweep *s, struct item *item, struct vs_err *why, struct vs_err *err) {
+    bool automatic = vs_is(&item->c.axes, VS_AXIS_GPU_LAYERS, "auto");
+    if (item->skipped || !automatic)
+        return true;
+    if (!vs_point_fit_layers(s->catalog, &item->c, why)) {
+        item->skipped = true;
+        return why->status == VS_ERR_INPUT ? true : (*err = *why, false);
+    }
+    item->skipped =
+        s->count > 1 && vs_count(&item->c.axes, VS_AXIS_GPU_LAYERS) > item->c.model->layers;
+    return true;
+}
+
 /* Arenas of workers are joined into the caller's lifetime by handing their blocks over. */
 static bool run_all(struct sweep *s, const struct vs_sweep_options *options, struct vs_err *err) {
     s->workers = vs_parallel_threads(options->threads);
@@ -114,7 +126,7 @@ static bool run_all(struct sweep *s, const struct vs_sweep_options *options, str
     if (!s->worker_arenas || !s->worker_errs)
         return vs_err_nomem(err);
     for (size_t i = 0; i < s->count; i++)
-        if (!s->items[i].skipped && !vs_point_fit_layers(s->catalog, &s->items[i].c, err))
+        if (!fit_layers(s, &s->items[i], &s->worker_errs[i], err))
             return false;
     vs_parallel(s->count, s->workers, run_one, s);
     for (unsigned w = 0; w < s->workers; w++)
@@ -157,6 +169,22 @@ static int compare(const struct vs_outcome *a, const struct vs_outcome *b, enum 
         return x > y ? -1 : 1;
     double v = a->metrics[VS_METRIC_PEAK_VRAM_GIB], w = b->metrics[VS_METRIC_PEAK_VRAM_GIB];
     return v < w ? -1 : v > w;
+}
+
+/* Points that lead to one plan are shown once, as the one with the fewest words. */
+static void merge(struct sweep *s) {
+    for (size_t i = 0; i < s->count; i++) {
+        struct item *a = &s->items[i];
+        for (size_t k = 0; a->outcome && k < i; k++) {
+            struct item *b = &s->items[k];
+            if (!b->outcome || a->outcome->plan_digest != b->outcome->plan_digest)
+                continue;
+            if (strlen(a->outcome->label) < strlen(b->outcome->label))
+                *b = *a;
+            a->outcome = NULL;
+            s->out->merged++;
+        }
+    }
 }
 
 /* Equality within 0.1 % is not transitive: insertion keeps the order well defined for every input.
@@ -287,6 +315,7 @@ static bool finish(struct sweep *s, const struct vs_sweep_options *options, stru
         return vs_err_nomem(err);
     if (!describe(s, err))
         return false;
+    merge(s);
     rank(s);
     size_t searched = options->oom_points < s->fit_count ? options->oom_points : s->fit_count;
     memset(s->worker_errs, 0, s->count * sizeof *s->worker_errs);

@@ -18,7 +18,9 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         return true;
     bool embed_on_host = vs_streq(vs_engine_rule(c->engine, "embeddings", "gpu"), "host");
     uint32_t layers = c->model->layers, on_gpu = layers + 1;
-    if (!vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "all"))
+    if (c->machine->device_count == 0)
+        on_gpu = 0;
+    else if (!vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "all"))
         on_gpu = (uint32_t)vs_count(&c->axes, VS_AXIS_GPU_LAYERS);
     bool cpu = !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream");
     uint32_t first = on_gpu < layers ? layers - on_gpu : 0;

@@ -1,2 +1,2 @@
 # Only cards of a vendor, only from a size on.
-list hw --vendor toy --min-memory 1GB
+list hw --vendor apple --min-memory 1GB

@@ -56,7 +56,7 @@ static const char *const notes[] = {"a note"};
 
 static struct vs_outcome fitting(const char *engine, const char *label, double speed) {
     struct vs_outcome o = {.hw = "rtx4090",
-                           .machine = "desktop-64g",
+                           .machine = "rtx4090 in desktop-64g",
                            .model = "llama-3-70b",
                            .engine = engine,
                            .engine_version = "1.0",
@@ -252,7 +252,7 @@ static void sweep_make(struct sweep_fixture *f) {
     for (size_t i = 0; i < 6; i++)
         f->points[i] = &f->o[i];
     f->sweep = (struct vs_sweep){.hw = "rtx4090",
-                                 .machine = "desktop-64g",
+                                 .machine = "rtx4090 in desktop-64g",
                                  .workload = "qlora70b",
                                  .model = "llama-3-70b",
                                  .task = "train",
@@ -358,9 +358,11 @@ START_TEST(sweep_csv_has_all_points) {
         "peak_ram_gib,max_seq,max_seq_open,bound_by,seq,micro-batch,accum,weights,method,ckpt,oom_"
         "pool");
     has("2,parameters in "
-        "RAM,rtx4090,desktop-64g,llama-3-70b,fsdp,1.0,train,1,50,655.36,20,8,4194304,1,link0.h2d,");
+        "RAM,rtx4090,rtx4090 in "
+        "desktop-64g,llama-3-70b,fsdp,1.0,train,1,50,655.36,20,8,4194304,1,link0.h2d,");
     has("\n,full "
-        "loss,rtx4090,desktop-64g,llama-3-70b,hf,1.0,train,0,,,42,8,,,,2048,1,16,nf4,qlora,full,"
+        "loss,rtx4090,rtx4090 in "
+        "desktop-64g,llama-3-70b,hf,1.0,train,0,,,42,8,,,,2048,1,16,nf4,qlora,full,"
         "gpu0,load,"
         "layer 44,mlp.down,1073741824,25232932864,25769803776,536870912,45097156608\n");
 }

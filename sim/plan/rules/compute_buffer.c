@@ -1,6 +1,7 @@
 #include "plan/rules/compute_buffer.h"
 
 #include "engine/engine.h"
+#include "hw/machine.h"
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
@@ -54,5 +55,7 @@ struct vs_compute_buffers vs_compute_buffers(const struct vs_plan *plan) {
         if (params > 0)
             out.pool_bytes = 2 * params + 4 * u * (d + m->ffn);
     }
+    if (plan->c->machine->device_count == 0)
+        return (struct vs_compute_buffers){.host_bytes = 4 * max(layers, u * (d + m->vocab))};
     return out;
 }
