@@ -99,6 +99,7 @@ static void gemv(struct pass *p, const struct vs_weight *w, size_t count, int32_
 static void gemm(struct pass *p, const struct vs_weight *w, size_t count, int32_t layer,
                  double tokens, const char *what) {
     double flops = 0, bytes = 0, packed = 0, params = 0, kernels = 0;
+    const struct vs_type *type = NULL;
     for (size_t i = 0; i < count; i++) {
         if (layer >= 0 && !vs_role_is_linear(w[i].tensor->role))
             continue;
@@ -109,6 +110,8 @@ static void gemm(struct pass *p, const struct vs_weight *w, size_t count, int32_
             params += rows * cols;
             packed += (double)w[i].bytes;
         }
+        if (!type || w[i].type->class_of != VS_CLASS_FLOAT)
+            type = w[i].type;
         kernels++;
     }
     if (params > 0 && rule(p->plan, "prefill_gemm", "dequantize"))
@@ -122,6 +125,7 @@ static void gemm(struct pass *p, const struct vs_weight *w, size_t count, int32_
                                       .lane = VS_LANE_COMPUTE,
                                       .what = what,
                                       .layer = layer,
+                                      .type = type,
                                       .flops = flops,
                                       .bytes = bytes,
                                       .kernels = kernels,
@@ -319,6 +323,13 @@ static void head_pass(struct pass *p) {
     vs_emit_give(&p->e, logits);
 }
 
+/* Programs that go on to generate count what their first batch warms up; benchmarks of the prompt
+ * alone have warmed up before. */
+static double first_batch_s(const struct pass *p) {
+    bool goes_on = vs_count(&p->plan->c->axes, VS_AXIS_GEN) > 0;
+    return !p->few && p->past == 0 && goes_on ? number(p, "first_batch_s", 0) : 0;
+}
+
 /* The host waits for the token that was sampled before it issues the next step. */
 static void sample(struct pass *p) {
     vs_emit_after(&p->e, p->e.last[VS_LANE_COMPUTE]);
@@ -327,7 +338,7 @@ static void sample(struct pass *p) {
                                       .lane = VS_LANE_ISSUE,
                                       .what = "sample",
                                       .layer = -1,
-                                      .cost_s = number(p, p->few ? "token_s" : "prefill_s", 0)});
+                                      .cost_s = first_batch_s(p)});
 }
 
 static bool begin(struct pass *p, struct vs_plan *plan, const struct vs_pass *pass,

@@ -1,6 +1,7 @@
 #include "run/cost.h"
 
 #include <math.h>
+#include <stdio.h>
 
 const char *vs_part_name(enum vs_part part) {
     static const char *const NAMES[] = {
@@ -24,6 +25,18 @@ struct source {
 
 static double number(const struct source *s, const char *name, double fallback) {
     return vs_engine_number(s->engine, name, s->arch, fallback);
+}
+
+/* "gemm_fraction_kquant": numbers that differ between classes of weight types. */
+static double number_of_class(const struct source *s, const char *name, int class_of,
+                              double fallback) {
+    static const char *const CLASSES[] = {
+        [VS_CLASS_FLOAT] = "float",   [VS_CLASS_LEGACY] = "legacy", [VS_CLASS_KQUANT] = "kquant",
+        [VS_CLASS_IQUANT] = "iquant", [VS_CLASS_BNB] = "bnb",       [VS_CLASS_GPTQ] = "gptq",
+        [VS_CLASS_FP8] = "fp8"};
+    char full[64];
+    snprintf(full, sizeof full, "%s_%s", name, CLASSES[class_of]);
+    return number(s, full, fallback);
 }
 
 static double max3(double a, double b, double c) {
@@ -53,7 +66,9 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
     r->capacity[VS_PART_COMPUTE] = peak;
     r->capacity[VS_PART_MEMORY] = vs_num_or(d->memory.bandwidth_bytes_per_s, 1e9);
     double fraction = number(s, "gemm_fraction", vs_num_or(a->gemm_fraction, 0.7));
-    r->gemm = under_power_limit(s, d, fraction * peak);
+    for (int i = 0; i <= VS_CLASS_FP8; i++)
+        r->gemm[i] =
+            under_power_limit(s, d, peak * number_of_class(s, "gemm_fraction", i, fraction));
     r->gemm_fp32 = number(s, "gemm_fp32_fraction", vs_num_or(a->gemm_fp32_fraction, 0.7)) * fp32;
     r->attention = number(s, "attention_fraction", vs_num_or(a->attention_fraction, 0.5)) * peak;
     r->naive_attention = number(s, "naive_attention_fraction", 0.8 * fraction) * peak;
@@ -69,10 +84,8 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
     r->kv_cap[0] = clocks * number(s, "kv_cap_fused", 0);
     r->kv_cap[1] = clocks * number(s, "kv_cap_naive", 0);
     r->dequant_cap = clocks * number(s, "dequant_cap", 0);
-    r->read_cap[VS_CLASS_FLOAT] = clocks * number(s, "read_cap_float", 0);
-    r->read_cap[VS_CLASS_LEGACY] = clocks * number(s, "read_cap_legacy", 0);
-    r->read_cap[VS_CLASS_KQUANT] = clocks * number(s, "read_cap_kquant", 0);
-    r->read_cap[VS_CLASS_IQUANT] = clocks * number(s, "read_cap_iquant", 0);
+    for (int i = 0; i <= VS_CLASS_FP8; i++)
+        r->read_cap[i] = clocks * number_of_class(s, "read_cap", i, 0);
 }
 
 static void link_rates(struct vs_rates *r, const struct source *s, const struct vs_machine *m) {
@@ -139,11 +152,15 @@ static void compute(struct vs_cost *cost, const struct vs_rates *r, double flops
     need(cost, VS_PART_COMPUTE, flops / rate * r->capacity[VS_PART_COMPUTE]);
 }
 
+static double gemm_rate(const struct vs_rates *r, const struct vs_op *op) {
+    return op->fp32 ? r->gemm_fp32 : r->gemm[op->type ? op->type->class_of : VS_CLASS_FLOAT];
+}
+
 static void gemv(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
     double cap = op->type ? r->read_cap[op->type->class_of] : r->read_cap[VS_CLASS_FLOAT];
     read_memory(cost, r, op->bytes, r->read_fraction, cap);
     if (cap <= 0)
-        compute(cost, r, op->flops, r->gemm);
+        compute(cost, r, op->flops, gemm_rate(r, op));
 }
 
 static void copy(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
@@ -169,7 +186,7 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
     switch (op->kind) {
     case VS_WORK_GEMM:
         need(&cost, VS_PART_MEMORY, op->bytes / r->stream_fraction);
-        compute(&cost, r, op->flops, op->fp32 ? r->gemm_fp32 : r->gemm);
+        compute(&cost, r, op->flops, gemm_rate(r, op));
         break;
     case VS_WORK_GEMV:
         gemv(&cost, r, op);
@@ -191,7 +208,7 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         break;
     case VS_WORK_ADAPTER:
         need(&cost, VS_PART_MEMORY, op->bytes * r->adapter_scale / r->stream_fraction);
-        compute(&cost, r, op->flops, r->gemm);
+        compute(&cost, r, op->flops, gemm_rate(r, op));
         break;
     case VS_WORK_DEQUANT:
         read_memory(&cost, r, op->bytes, r->dequant_fraction, r->dequant_cap);

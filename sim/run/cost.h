@@ -37,7 +37,8 @@ struct vs_cost {
 /* Rates and fractions of a case, looked up once. */
 struct vs_rates {
     double capacity[VS_PART_COUNT];
-    double gemm, gemm_fp32, attention, naive_attention; /* FLOP/s that kernels reach */
+    double gemm[VS_CLASS_FP8 + 1]; /* FLOP/s that kernels on weights of a type class reach */
+    double gemm_fp32, attention, naive_attention; /* FLOP/s that kernels reach */
     double read_fraction, stream_fraction, dequant_fraction;
     double element_scale, adapter_scale;
     double kv_fraction[2], kv_cap[2];  /* fused, naive; caps in bytes/s, 0 = none */
