@@ -1,5 +1,7 @@
-/* The error table behind 80 % intervals: quantiles of measured/predicted per engine and metric. */
+/* The error table behind 80 % intervals: quantiles of measured/predicted per engine and metric.
+ * run/intervals.h states its schema and reads it. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/stats.h"
@@ -7,25 +9,48 @@
 #include "report/errors.h"
 #include "report/report.h"
 
-/* One (engine, metric): the ratios of its rows, and the group each belongs to. */
+/* One (engine, metric): the ratios of its rows, the group each belongs to, and the generations of
+ * devices. */
 struct sample {
-    size_t count, groups;
+    size_t count, groups, arch_count;
     double *ratios;
-    const char **names;
-    double *scratch; /* as many */
+    const char **names, **archs;
+    double *scratch, *stretches; /* as many */
 };
 
 static bool sample_room(struct vs_arena *arena, struct sample *sample, size_t room) {
     sample->ratios = VS_NEW_ARRAY(arena, double, room + 1);
     sample->scratch = VS_NEW_ARRAY(arena, double, room + 1);
+    sample->stretches = VS_NEW_ARRAY(arena, double, room + 1);
     sample->names = VS_NEW_ARRAY(arena, const char *, room + 1);
-    return sample->ratios && sample->scratch && sample->names;
+    sample->archs = VS_NEW_ARRAY(arena, const char *, room + 1);
+    return sample->ratios && sample->scratch && sample->stretches && sample->names && sample->archs;
+}
+
+static bool among(const char *const *names, size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++) {
+        if (vs_streq(names[i], name))
+            return true;
+    }
+    return false;
+}
+
+static void sample_add(struct sample *sample, const struct vs_case_row *row) {
+    sample->groups += !among(sample->names, sample->count, row->group);
+    sample->ratios[sample->count] = row->measured / row->predicted;
+    sample->names[sample->count++] = row->group;
+    if (row->arch && !among(sample->archs, sample->arch_count, row->arch))
+        sample->archs[sample->arch_count++] = row->arch;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static void sample_fill(struct sample *sample, const struct vs_validation *v, const char *engine,
                         const char *metric) {
     const size_t length = strlen(metric);
-    sample->count = sample->groups = 0;
+    sample->count = sample->groups = sample->arch_count = 0;
     for (size_t i = 0; i < v->row_count; i++) {
         const struct vs_case_row *row = &v->rows[i];
         if (row->low_trust || row->failure || !vs_streq(row->engine, engine) ||
@@ -34,13 +59,9 @@ static void sample_fill(struct sample *sample, const struct vs_validation *v, co
             continue;
         if (!isfinite(row->predicted) || row->predicted <= 0 || row->measured <= 0)
             continue;
-        bool seen = false;
-        for (size_t s = 0; s < sample->count && !seen; s++)
-            seen = vs_streq(sample->names[s], row->group);
-        sample->groups += !seen;
-        sample->ratios[sample->count] = row->measured / row->predicted;
-        sample->names[sample->count++] = row->group;
+        sample_add(sample, row);
     }
+    qsort(sample->archs, sample->arch_count, sizeof *sample->archs, by_name);
 }
 
 /* The quantile over the rows of all groups but `left_out` (NULL = over all). */
@@ -53,28 +74,37 @@ static double quantile(const struct sample *sample, const char *left_out, double
     return vs_quantile(sample->scratch, n, q);
 }
 
-/* The share of rows that lie between the quantiles of the other groups: how far the interval can be
- * trusted on a machine and model that no case covers. NaN with one group. */
-static double left_out_coverage(const struct sample *sample) {
+/* How well the interval can be trusted on a machine and model that no case covers: each group is
+ * judged by the quantiles of the others. NaN with one group. */
+struct left_out {
+    double coverage; /* share of rows inside */
+    double widen;    /* factor by which both ends must move for 80 % of the rows to be inside */
+};
+
+static struct left_out leave_out(struct sample *sample) {
     size_t inside = 0;
     if (sample->groups < 2)
-        return (double)NAN;
+        return (struct left_out){(double)NAN, (double)NAN};
     const char *group = NULL;
     double low = 0, high = 0;
     for (size_t i = 0; i < sample->count; i++) {
+        const double ratio = sample->ratios[i];
         if (!group ||
             !vs_streq(group, sample->names[i])) { /* rows of a group mostly stand together */
             group = sample->names[i];
             low = quantile(sample, group, 0.1);
             high = quantile(sample, group, 0.9);
         }
-        inside += sample->ratios[i] >= low && sample->ratios[i] <= high;
+        inside += ratio >= low && ratio <= high;
+        sample->stretches[i] = fmax(1, fmax(low / ratio, ratio / high));
     }
-    return (double)inside / (double)sample->count;
+    return (struct left_out){(double)inside / (double)sample->count,
+                             vs_quantile(sample->stretches, sample->count, 0.8)};
 }
 
-static void put_entry(struct vs_json_writer *w, const struct sample *sample, const char *engine,
+static void put_entry(struct vs_json_writer *w, struct sample *sample, const char *engine,
                       const char *metric) {
+    const struct left_out left_out = leave_out(sample);
     vs_json_object(w);
     vs_json_key(w, "engine");
     vs_json_string(w, engine);
@@ -84,12 +114,19 @@ static void put_entry(struct vs_json_writer *w, const struct sample *sample, con
     vs_json_u64(w, sample->count);
     vs_json_key(w, "groups");
     vs_json_u64(w, sample->groups);
+    vs_json_key(w, "archs");
+    vs_json_array(w);
+    for (size_t i = 0; i < sample->arch_count; i++)
+        vs_json_string(w, sample->archs[i]);
+    vs_json_end(w, ']');
     vs_json_key(w, "q10");
     vs_json_number(w, quantile(sample, NULL, 0.1));
     vs_json_key(w, "q90");
     vs_json_number(w, quantile(sample, NULL, 0.9));
     vs_json_key(w, "left_out_coverage");
-    vs_json_number(w, left_out_coverage(sample));
+    vs_json_number(w, left_out.coverage);
+    vs_json_key(w, "widen");
+    vs_json_number(w, left_out.widen);
     vs_json_end(w, '}');
 }
 
@@ -114,8 +151,9 @@ void vs_report_accuracy(struct vs_text *out, const struct vs_validation *validat
     vs_json_string(
         &w,
         "q10 and q90 of measured/predicted over the rows that are not of low trust; "
-        "left_out_coverage: "
-        "the share of rows that lie between the q10 and q90 of all other groups (machine|model)");
+        "left_out_coverage: the share of rows that lie between the q10 and q90 of all other groups "
+        "(machine|model); widen: the factor by which those must be stretched, down and up, to hold "
+        "80 % of the rows");
     vs_json_key(&w, "entries");
     vs_json_array(&w);
     for (size_t e = 0; e < engines.count; e++) {

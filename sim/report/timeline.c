@@ -45,13 +45,25 @@ static void put_name(struct vs_text *out, bool *first, const char *what, size_t 
     vs_text_add(out, "}}");
 }
 
+/* "layer 3 mlp.up_proj"; the checkpoint's own names have their layer in them. */
+static void put_what(struct vs_text *out, const struct vs_span *span) {
+    struct vs_text name = {0};
+    const char *what = span->what ? span->what : "";
+    if (span->layer >= 0 && !vs_starts(what, "model."))
+        vs_text_printf(&name, "layer %d ", span->layer);
+    vs_text_add(&name, what);
+    out->failed = out->failed || name.failed;
+    put_string(out, vs_text_str(&name));
+    vs_text_release(&name);
+}
+
 static void put_span(struct vs_text *out, bool *first, const struct vs_span *span, size_t lane) {
     put_begin(out, first);
     vs_text_printf(
         out,
         "{\"ph\": \"X\", \"pid\": 1, \"tid\": %zu, \"ts\": %.3f, \"dur\": %.3f, \"name\": ", lane,
         micro(span->start_s), fmax(0, micro(span->end_s) - micro(span->start_s)));
-    put_string(out, span->what ? span->what : "");
+    put_what(out, span);
     if (span->layer >= 0)
         vs_text_printf(out, ", \"args\": {\"layer\": %d}", span->layer);
     vs_text_add(out, "}");

@@ -22,6 +22,13 @@ static struct shape shape_of(const struct vs_case *c) {
                           .batch = (uint64_t)vs_count(&c->axes, VS_AXIS_BATCH)};
 }
 
+struct vs_pass vs_prompt_pass(const struct vs_plan *plan, uint64_t at) {
+    const struct shape shape = shape_of(plan->c);
+    uint64_t left = shape.prompt - at;
+    uint64_t tokens = plan->ubatch > 0 && plan->ubatch < left ? plan->ubatch : left;
+    return (struct vs_pass){tokens, shape.depth + at, tokens == left};
+}
+
 static bool run_pass(struct vs_simulation *s, struct vs_phase *phase, struct vs_pass pass,
                      bool walk, double *seconds, struct vs_err *err) {
     if (!vs_emit_pass(&s->plan, &pass, phase, err))
@@ -30,23 +37,23 @@ static bool run_pass(struct vs_simulation *s, struct vs_phase *phase, struct vs_
         return false;
     if (!seconds || s->x.out_of_memory)
         return true;
-    s->x.moved.count = walk ? s->x.moved.count : 0;
+    if (!walk)
+        vs_forget_walk(&s->x);
     return vs_time_phase(&s->x, phase, VS_NO_OP, 1, seconds, err);
 }
 
 /* The prompt, in passes of at most --ubatch tokens. */
 static bool prefill(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
                     double *seconds, struct vs_err *err) {
-    uint64_t step = s->plan.ubatch > 0 ? s->plan.ubatch : shape->prompt;
     double part = 0;
     *seconds = 0;
-    for (uint64_t at = 0; at < shape->prompt && !vs_is_over(s); at += step) {
-        uint64_t n = shape->prompt - at < step ? shape->prompt - at : step;
-        struct vs_pass pass = {n, shape->depth + at, at + n == shape->prompt};
+    for (uint64_t at = 0; at < shape->prompt && !vs_is_over(s);) {
+        struct vs_pass pass = vs_prompt_pass(&s->plan, at);
         bool timed = !s->options->capacity_only;
         if (!run_pass(s, phase, pass, true, timed ? &part : NULL, err))
             return false;
         *seconds += part;
+        at += pass.tokens;
     }
     return true;
 }
@@ -65,7 +72,6 @@ static bool walk_decode(struct vs_simulation *s, struct vs_phase *phase, const s
 
 static bool step_time(struct vs_simulation *s, struct vs_phase *phase, uint64_t past,
                       double *seconds, struct vs_err *err) {
-    s->x.moved.count = 0;
     return run_pass(s, phase, (struct vs_pass){1, past, true}, false, seconds, err);
 }
 

@@ -9,6 +9,8 @@ static const char *const LANES[] = {
     [VS_LANE_CPU] = "host compute",     [VS_LANE_STORAGE] = "storage",
 };
 
+const char *vs_lane_name(enum vs_lane lane) { return LANES[lane]; }
+
 static uint64_t host_capacity(const struct vs_machine *m) {
     double bytes = vs_num_or(m->host->ram_bytes, 0) - vs_num_or(m->host->reserved_bytes, 0);
     return bytes > 0 ? (uint64_t)bytes : 0;
@@ -90,6 +92,8 @@ void vs_executor_release(struct vs_executor *x) {
     vs_vec_release(&x->activity);
     vs_vec_release(&x->spans);
     vs_vec_release(&x->levels);
+    vs_vec_release(&x->walked[0].uses);
+    vs_vec_release(&x->walked[1].uses);
     memset(x, 0, sizeof *x);
 }
 
@@ -195,6 +199,8 @@ bool vs_walk(struct vs_executor *x, const struct vs_phase *phase, bool stop, str
     x->moved.count = 0;
     x->pages = x->plan->optimizer.paged && !x->plan->optimizer_on_cpu;
     size_t action = 0;
+    if (x->record)
+        vs_levels_begin(x, phase);
     for (size_t i = 0; i <= phase->ops.count; i++) {
         size_t end = i < phase->ops.count ? phase->ops.at[i].first_mem + phase->ops.at[i].mem_count
                                           : phase->mem.count;
@@ -204,6 +210,8 @@ bool vs_walk(struct vs_executor *x, const struct vs_phase *phase, bool stop, str
             if (stop && x->out_of_memory)
                 return true;
         }
+        if (x->record && !vs_levels_note(x))
+            return vs_err_nomem(err);
     }
     return true;
 }
@@ -298,7 +306,8 @@ static bool record(struct vs_executor *x, const struct vs_phase *phase, double f
         const struct vs_op *op = &phase->ops.at[i];
         double start = (double)vs_des_start(x->des, x->activity.at[i]) / (double)VS_TIME_PER_S;
         double end = (double)vs_des_end(x->des, x->activity.at[i]) / (double)VS_TIME_PER_S;
-        struct vs_span span = {LANES[op->lane], op->what, op->layer, from_s + start, from_s + end};
+        struct vs_span span = {vs_lane_name(op->lane), op->what, op->layer, from_s + start,
+                               from_s + end};
         if (end > start && !vs_vec_push(&x->spans, span))
             return false;
     }
@@ -318,7 +327,8 @@ bool vs_time_phase(struct vs_executor *x, const struct vs_phase *phase, vs_op_id
     *seconds = (double)vs_des_now(x->des) / (double)VS_TIME_PER_S;
     if (count > 0)
         add_sums(x, phase, count);
-    if (x->record && !record(x, phase, x->time_s))
+    if (x->record && (!record(x, phase, x->time_s) ||
+                      !vs_levels_time(x, phase, x->time_s, x->time_s + *seconds)))
         return vs_err_nomem(err);
     x->time_s += *seconds;
     return true;

@@ -19,6 +19,17 @@ struct vs_moved {
     uint64_t in_bytes, out_bytes;
 };
 
+/* For a timeline: what a driver has handed out of each pool, behind the memory actions of each
+ * operation of a walk, and at its end. */
+enum { VS_LEVEL_POOLS = 3 }; /* device, host, storage */
+struct vs_uses {
+    uint64_t bytes[VS_LEVEL_POOLS];
+};
+struct vs_walked {
+    const struct vs_phase *phase; /* NULL = none, or no longer what was walked */
+    VS_VEC(struct vs_uses) uses;
+};
+
 struct vs_executor {
     const struct vs_plan *plan;
     struct vs_rates rates;
@@ -49,6 +60,10 @@ struct vs_executor {
     struct vs_arena *record;
     VS_VEC(struct vs_span) spans;
     VS_VEC(struct vs_level) levels;
+    struct vs_walked walked[2]; /* the last walks of two phases */
+    size_t older;               /* which of them was walked first */
+    struct vs_uses shown;       /* the last levels recorded, */
+    double shown_s;             /* and when */
 };
 
 bool vs_executor_init(struct vs_executor *x, const struct vs_plan *plan, struct vs_err *err);
@@ -57,6 +72,9 @@ void vs_executor_release(struct vs_executor *x);
 /* Memory actions of a phase. After the first OOM the pools have no ceiling; with `stop` the walk
  * ends there. */
 bool vs_walk(struct vs_executor *x, const struct vs_phase *phase, bool stop, struct vs_err *err);
+
+/* What is timed next was not walked: no pages move, no levels are recorded. */
+void vs_forget_walk(struct vs_executor *x);
 
 /* Time of the phase (after its walk), drained at both ends. Operations from `until` on are left out
  * (VS_NO_OP = none). Adds to the sums when `count` > 0, that often. */
@@ -67,5 +85,14 @@ bool vs_time_phase(struct vs_executor *x, const struct vs_phase *phase, vs_op_id
 uint64_t vs_executor_state(const struct vs_executor *x);
 
 void vs_clear_sums(struct vs_executor *x);
+
+const char *vs_lane_name(enum vs_lane lane);
+
+/* Of lower_levels.c, for a timeline: a walk begins; an operation's actions were done; the phase was
+ * timed, from `from_s` to `end_s`. */
+void vs_levels_begin(struct vs_executor *x, const struct vs_phase *phase);
+bool vs_levels_note(struct vs_executor *x);
+bool vs_levels_time(struct vs_executor *x, const struct vs_phase *phase, double from_s,
+                    double end_s);
 
 #endif

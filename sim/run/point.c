@@ -11,6 +11,7 @@ bool vs_point_describe(struct vs_arena *arena, const struct vs_case *c, struct v
         return vs_err_nomem(err);
     out->hw = c->machine->hw;
     out->machine = c->machine->name;
+    out->arch = c->machine->device_count > 0 ? c->machine->devices[0]->arch.name : "cpu";
     out->model = c->model->name;
     out->engine = c->engine->name;
     out->engine_version = c->axes.at[VS_AXIS_ENGINE_VERSION].text;

@@ -1,5 +1,7 @@
 #include "run/run.h"
 
+#include "run/intervals.h"
+#include "run/plan_json.h"
 #include "run/point.h"
 
 static bool resolve(struct vs_catalog *catalog, const struct vs_request *request, struct vs_case *c,
@@ -10,6 +12,12 @@ static bool resolve(struct vs_catalog *catalog, const struct vs_request *request
            vs_point_fit_layers(catalog, c, err);
 }
 
+static bool add_intervals(struct vs_arena *arena, const struct vs_outcome **outcome,
+                          struct vs_err *err) {
+    const struct vs_intervals *table;
+    return vs_intervals_load(arena, &table, err) && vs_intervals_add(arena, table, outcome, err);
+}
+
 /* The outcome's names live in the catalog: it is kept as long as the caller's arena. */
 bool vs_run(struct vs_arena *arena, const struct vs_request *request,
             const struct vs_run_options *options, const struct vs_outcome **outcome,
@@ -18,7 +26,8 @@ bool vs_run(struct vs_arena *arena, const struct vs_request *request,
     struct vs_catalog *catalog = vs_catalog_in(arena);
     if (!catalog)
         return vs_err_nomem(err);
-    return resolve(catalog, request, &c, err) && vs_point_run(arena, &c, options, outcome, err);
+    return resolve(catalog, request, &c, err) && vs_point_run(arena, &c, options, outcome, err) &&
+           (!options->intervals || options->capacity_only || add_intervals(arena, outcome, err));
 }
 
 static int64_t model_maximum(const struct vs_case *c, enum vs_axis axis) {
@@ -79,7 +88,11 @@ bool vs_limit_run(struct vs_arena *arena, const struct vs_request *request, enum
 }
 
 bool vs_run_plan_json(const struct vs_request *request, struct vs_text *out, struct vs_err *err) {
-    (void)request;
-    (void)out;
-    return vs_err_set(err, VS_ERR_INPUT, "--plan-out is not there yet");
+    struct vs_case c;
+    struct vs_arena arena = {0};
+    struct vs_catalog *catalog = vs_catalog_in(&arena);
+    bool ok = catalog ? resolve(catalog, request, &c, err) && vs_plan_json(&arena, &c, out, err)
+                      : vs_err_nomem(err);
+    vs_arena_release(&arena);
+    return ok;
 }

@@ -10,7 +10,7 @@ bool vs_is_over(const struct vs_simulation *s) {
     return s->options->stop_at_oom && s->x.out_of_memory;
 }
 
-static struct vs_load_needs load_needs(const struct vs_case *c) {
+struct vs_load_needs vs_load_needs_of(const struct vs_case *c) {
     struct vs_load_needs needs = {0};
     if (c->machine->device_count == 0)
         return needs;
@@ -26,7 +26,7 @@ static struct vs_load_needs load_needs(const struct vs_case *c) {
 }
 
 static bool load(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err) {
-    struct vs_load_needs needs = load_needs(s->c);
+    struct vs_load_needs needs = vs_load_needs_of(s->c);
     double seconds;
     if (!vs_plan_weight_buffers(&s->plan, err) || !vs_emit_load(&s->plan, &needs, phase, err) ||
         !vs_walk(&s->x, phase, s->options->stop_at_oom, err))

@@ -2,6 +2,8 @@
 #ifndef VS_RUN_SIMULATE_H
 #define VS_RUN_SIMULATE_H
 
+#include "plan/generate.h"
+#include "plan/load.h"
 #include "run/lower.h"
 #include "run/run.h"
 
@@ -23,6 +25,12 @@ bool vs_simulate(struct vs_arena *arena, const struct vs_case *c,
  */
 bool vs_drive_train(struct vs_simulation *s, struct vs_err *err);
 bool vs_drive_generate(struct vs_simulation *s, struct vs_err *err);
+
+/* What loading needs beside the weights. */
+struct vs_load_needs vs_load_needs_of(const struct vs_case *c);
+
+/* The pass of the prompt that begins with its token `at`. */
+struct vs_pass vs_prompt_pass(const struct vs_plan *plan, uint64_t at);
 
 /* Is nothing more to be learnt? (capacity only, and out of memory) */
 bool vs_is_over(const struct vs_simulation *s);

@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "run/grid.h"
+#include "run/intervals.h"
 #include "run/point.h"
 
 /* One point of the grid on its way to the table. */
@@ -323,8 +324,14 @@ static bool finish(struct sweep *s, const struct vs_sweep_options *options, stru
     for (size_t i = 0; i < searched; i++)
         if (s->worker_errs[i].status != VS_OK)
             return *err = s->worker_errs[i], false;
-    for (size_t i = 0; i < s->out->point_count; i++)
+    const struct vs_intervals *table;
+    if (!vs_intervals_load(s->arena, &table, err))
+        return false;
+    for (size_t i = 0; i < s->out->point_count; i++) {
         points[i] = s->order[i]->outcome;
+        if (!vs_intervals_add(s->arena, table, &points[i], err))
+            return false;
+    }
     s->out->points = points;
     name_best(s);
     return true;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ struct job {
     struct answer run;
     bool fits, timed; /* timed: a row asks for a speed */
     size_t gpu_count;
+    char arch[32];
     double metrics[VS_METRIC_COUNT], low[VS_METRIC_COUNT], high[VS_METRIC_COUNT];
     struct answer limits[LIMIT_COUNT];
 };
@@ -131,6 +133,7 @@ static void run_point(const struct vs_predictor *predictor, struct vs_arena *are
     if (!job->run.known)
         return;
     job->fits = outcome->fits;
+    (void)snprintf(job->arch, sizeof job->arch, "%s", outcome->arch ? outcome->arch : "");
     for (size_t i = 0; i < outcome->pool_count; i++)
         job->gpu_count += vs_starts(outcome->pools[i].name, "gpu");
     memcpy(job->metrics, outcome->metrics, sizeof job->metrics);
@@ -266,10 +269,14 @@ static const char *row_judge(struct vs_arena *arena, const struct job *job,
 }
 
 static bool job_fill(struct vs_arena *arena, const struct work *work, const struct job *job) {
+    const char *arch = job->arch[0] ? vs_arena_strdup(arena, job->arch) : NULL;
+    if (job->arch[0] && !arch)
+        return false;
     for (size_t i = 0; i < job->count; i++) {
         struct vs_case_row *row = &work->rows[work->order[job->first + i]];
         enum limit_kind kind;
         const bool searched = limit_of(row->metric, &kind);
+        row->arch = arch;
         const struct answer *answer = searched ? &job->limits[kind] : &job->run;
         if (!answer->known) {
             row->failure = vs_arena_strdup(arena, answer->err.text);

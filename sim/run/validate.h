@@ -11,6 +11,7 @@ struct vs_case_row {
     int line;
     const char *id, *args, *metric, *unit, *tolerance, *trust, *group, *source, *notes;
     const char *engine; /* taken from args, "" when not given */
+    const char *arch;   /* generation of the devices of its run; NULL = it did not run */
     double measured;
     double predicted;    /* NaN: failure, or a speed whose prediction is OOM */
     double error;        /* |predicted/measured - 1|; fits: 0 right, 1 wrong; OOM: 1 */

@@ -434,20 +434,22 @@ START_TEST(timeline_is_a_chrome_trace) {
     struct vs_arena arena = {0};
     const struct vs_span spans[] = {{"gpu0", "mlp \"up\"", 3, 0.001, 0.0025},
                                     {"link0.h2d", "copy", -1, 0, 0.001},
+                                    {"link0.h2d", "model.layers.3.norm", 3, 0.001, 0.002},
                                     {"gpu0", "norm", 3, 0.0025, 0.003}};
     const struct vs_level levels[] = {{0.001, "gpu0", 3ULL << 20}};
     struct vs_outcome o = fitting("hf", NULL, 10);
     o.spans = spans;
-    o.span_count = 3;
+    o.span_count = 4;
     o.levels = levels;
     o.level_count = 1;
     vs_report_timeline(&out, &o);
     const struct vs_json *events = at(parse(&arena), "traceEvents");
-    ck_assert_uint_eq(events->count, 1 + 2 + 3 + 1); /* process, two threads, spans, a level */
+    ck_assert_uint_eq(events->count, 1 + 2 + 4 + 1); /* process, two threads, spans, a level */
     has("{\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": 1000.000, \"dur\": 1500.000, \"name\": "
-        "\"mlp \\\"up\\\"\", "
+        "\"layer 3 mlp \\\"up\\\"\", "
         "\"args\": {\"layer\": 3}}");
     has("\"tid\": 2, \"ts\": 0.000, \"dur\": 1000.000, \"name\": \"copy\"}");
+    has("\"name\": \"model.layers.3.norm\", \"args\": {\"layer\": 3}}"); /* says its layer itself */
     has("{\"ph\": \"C\", \"pid\": 1, \"ts\": 1000.000, \"name\": \"gpu0\", \"args\": {\"MiB\": "
         "3.000}}");
     vs_arena_release(&arena);

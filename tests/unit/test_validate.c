@@ -283,6 +283,7 @@ static const struct vs_case_row few[] = {
     {.id = "1",
      .metric = "decode_tps",
      .group = "a",
+     .arch = "ada",
      .engine = "e",
      .measured = 10,
      .predicted = 11,
@@ -291,6 +292,7 @@ static const struct vs_case_row few[] = {
     {.id = "2",
      .metric = "decode_tps",
      .group = "b",
+     .arch = "ada",
      .engine = "e",
      .measured = 10,
      .predicted = 5,
@@ -307,6 +309,7 @@ static const struct vs_case_row few[] = {
     {.id = "4",
      .metric = "decode_tps",
      .group = "a",
+     .arch = "ampere",
      .engine = "e",
      .measured = 10,
      .predicted = 13,
@@ -424,8 +427,9 @@ START_TEST(csv_of_a_validation) {
 }
 END_TEST
 
-/* measured/predicted of engine e: 10/11, 10/5, 10/13. Each group is outside of what the other
- * spans. */
+/* measured/predicted of engine e: 10/11 and 10/13 in group a, 10/5 in group b. Each group is
+ * outside of what the other spans: a's rows 2.2 and 2.6 times below 2, b's by 2/0.895 above the q90
+ * of a. */
 START_TEST(accuracy_table) {
     const struct vs_json *root = NULL;
     vs_report_accuracy(&out, &small);
@@ -440,6 +444,15 @@ START_TEST(accuracy_table) {
     ck_assert_double_eq_tol(vs_json_member(e, "q10")->number, first + 0.2 * (second - first), 1e-6);
     ck_assert_double_eq_tol(vs_json_member(e, "q90")->number, second + 0.8 * (2 - second), 1e-6);
     ck_assert_double_eq_tol(vs_json_member(e, "left_out_coverage")->number, 0, 1e-12);
+    const double above = 2 / (first + 0.9 * (second - first)); /* 2.2 < above < 2.6 */
+    ck_assert_double_eq_tol(vs_json_member(e, "widen")->number, above + 0.6 * (2.6 - above), 1e-6);
+    const struct vs_json *archs = vs_json_member(e, "archs");
+    ck_assert_uint_eq(archs->count, 2);
+    ck_assert_str_eq(archs->child->string, "ada");
+    ck_assert_str_eq(archs->child->next->string, "ampere");
+    e = e->next; /* one group: nothing was left out */
+    ck_assert_int_eq(vs_json_member(e, "widen")->kind, VS_JSON_NULL);
+    ck_assert_uint_eq(vs_json_member(e, "archs")->count, 0);
 }
 END_TEST
 

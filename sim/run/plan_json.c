@@ -1,0 +1,343 @@
+#include "run/plan_json.h"
+
+#include <math.h>
+
+#include "base/json.h"
+#include "plan/generate.h"
+#include "plan/train.h"
+#include "run/point.h"
+#include "strategy/strategy.h"
+
+static const char *const KINDS[VS_WORK_KIND_COUNT] = {
+    [VS_WORK_NOTHING] = "nothing",
+    [VS_WORK_GEMM] = "gemm",
+    [VS_WORK_GEMV] = "gemv",
+    [VS_WORK_ATTENTION] = "attention",
+    [VS_WORK_NAIVE_ATTENTION] = "naive_attention",
+    [VS_WORK_KV_READ] = "kv_read",
+    [VS_WORK_KV_READ_NAIVE] = "kv_read_naive",
+    [VS_WORK_ELEMENT] = "element",
+    [VS_WORK_ADAPTER] = "adapter",
+    [VS_WORK_DEQUANT] = "dequant",
+    [VS_WORK_FIXED] = "fixed",
+    [VS_WORK_OPTIMIZER] = "optimizer",
+    [VS_WORK_COPY] = "copy",
+    [VS_WORK_CPU_GEMV] = "cpu_gemv",
+    [VS_WORK_CPU_GEMM] = "cpu_gemm",
+    [VS_WORK_CPU_ATTENTION] = "cpu_attention",
+    [VS_WORK_CPU_OPTIMIZER] = "cpu_optimizer",
+    [VS_WORK_STORAGE_READ] = "storage_read",
+    [VS_WORK_SYNC] = "sync",
+};
+
+static const char *const HOMES[VS_HOME_COUNT] = {
+    [VS_HOME_GPU] = "gpu",
+    [VS_HOME_HOST] = "host",
+    [VS_HOME_PINNED] = "pinned",
+    [VS_HOME_STORAGE] = "storage",
+};
+
+static const char *const VERBS[] = {
+    [VS_MEM_TAKE] = "take",
+    [VS_MEM_GIVE] = "give",
+    [VS_MEM_TOUCH] = "touch",
+    [VS_MEM_ENSURE] = "ensure",
+    [VS_MEM_ACCUMULATE] = "accumulate",
+};
+
+struct writing {
+    struct vs_json_writer w;
+    struct vs_plan plan;
+    struct vs_executor x; /* for its pools and rates; nothing runs */
+    struct vs_phase phase;
+};
+
+static void put_string(struct vs_json_writer *w, const char *key, const char *value) {
+    vs_json_key(w, key);
+    vs_json_string(w, value);
+}
+
+static void put_number(struct vs_json_writer *w, const char *key, double value) {
+    vs_json_key(w, key);
+    vs_json_number(w, value);
+}
+
+static void put_u64(struct vs_json_writer *w, const char *key, uint64_t value) {
+    vs_json_key(w, key);
+    vs_json_u64(w, value);
+}
+
+static void put_bool(struct vs_json_writer *w, const char *key, bool value) {
+    vs_json_key(w, key);
+    vs_json_boolean(w, value);
+}
+
+static void put_buffer_id(struct vs_json_writer *w, const char *key, vs_buffer_id id) {
+    vs_json_key(w, key);
+    if (id == VS_NO_BUFFER)
+        vs_json_null(w);
+    else
+        vs_json_u64(w, id);
+}
+
+static void put_layer(struct vs_json_writer *w, int32_t layer) {
+    vs_json_key(w, "layer");
+    if (layer < 0)
+        vs_json_null(w);
+    else
+        vs_json_u64(w, (uint64_t)layer);
+}
+
+static bool put_case(struct vs_json_writer *w, struct vs_arena *arena, const struct vs_case *c,
+                     struct vs_err *err) {
+    struct vs_outcome names = {0};
+    if (!vs_point_describe(arena, c, &names, err))
+        return false;
+    vs_json_key(w, "case");
+    vs_json_object(w);
+    put_string(w, "hw", names.hw);
+    put_string(w, "machine", names.machine);
+    put_string(w, "model", names.model);
+    put_string(w, "engine", names.engine);
+    put_string(w, "engine_version", names.engine_version);
+    put_string(w, "task", names.task);
+    vs_json_key(w, "strategy");
+    vs_json_object(w);
+    for (size_t i = 0; i < names.strategy_count; i++)
+        put_string(w, names.strategy[i].axis, names.strategy[i].word);
+    vs_json_end(w, '}');
+    vs_json_end(w, '}');
+    return true;
+}
+
+/* Homes that share a pool stand with it once. */
+static void put_pools(struct vs_json_writer *w, const struct vs_executor *x) {
+    vs_json_key(w, "pools");
+    vs_json_array(w);
+    for (size_t i = 0; i < VS_HOME_COUNT; i++) {
+        size_t first = 0;
+        while (x->pools[first] != x->pools[i])
+            first++;
+        if (first < i)
+            continue;
+        vs_json_object(w);
+        put_string(w, "name", vs_pool_name(x->pools[i]));
+        vs_json_key(w, "capacity_bytes");
+        if (vs_pool_capacity(x->pools[i]) == UINT64_MAX)
+            vs_json_null(w);
+        else
+            vs_json_u64(w, vs_pool_capacity(x->pools[i]));
+        vs_json_key(w, "homes");
+        vs_json_array(w);
+        for (size_t home = i; home < VS_HOME_COUNT; home++)
+            if (x->pools[home] == x->pools[i])
+                vs_json_string(w, HOMES[home]);
+        vs_json_end(w, ']');
+        vs_json_end(w, '}');
+    }
+    vs_json_end(w, ']');
+}
+
+static void put_resources(struct vs_json_writer *w, const struct vs_rates *rates) {
+    vs_json_key(w, "resources");
+    vs_json_array(w);
+    for (int i = 0; i < VS_PART_COUNT; i++) {
+        bool flops = i == VS_PART_COMPUTE || i == VS_PART_HOST_COMPUTE;
+        vs_json_object(w);
+        put_string(w, "name", vs_part_name((enum vs_part)i));
+        put_number(w, "capacity", rates->capacity[i]);
+        put_string(w, "unit", flops ? "FLOP/s" : "B/s");
+        vs_json_end(w, '}');
+    }
+    vs_json_end(w, ']');
+    put_number(w, "launch_s", rates->launch_s);
+}
+
+static void put_tensors(struct vs_json_writer *w, const struct vs_plan *plan) {
+    vs_json_key(w, "tensors");
+    vs_json_array(w);
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        const struct vs_weight *weight = &plan->weights[i];
+        vs_json_object(w);
+        put_string(w, "name", weight->tensor->name);
+        put_string(w, "type", weight->type->name);
+        put_u64(w, "bytes", weight->bytes);
+        put_string(w, "home", HOMES[weight->home]);
+        put_bool(w, "trainable", weight->trainable);
+        put_u64(w, "adapter_rank", weight->adapter_rank);
+        put_buffer_id(w, "buffer", weight->buffer);
+        vs_json_end(w, '}');
+    }
+    vs_json_end(w, ']');
+}
+
+static void put_buffers(struct vs_json_writer *w, const struct vs_plan *plan) {
+    vs_json_key(w, "buffers");
+    vs_json_array(w);
+    for (size_t i = 0; i < plan->buffers.count; i++) {
+        const struct vs_buffer *b = &plan->buffers.at[i];
+        vs_json_object(w);
+        put_string(w, "what", b->what);
+        put_layer(w, b->layer);
+        put_string(w, "home", HOMES[b->home]);
+        put_string(w, "tag", vs_tag_name((enum vs_tag)b->tag));
+        put_u64(w, "bytes", b->bytes);
+        put_bool(w, "raw", b->raw);
+        put_bool(w, "managed", b->managed);
+        vs_json_end(w, '}');
+    }
+    vs_json_end(w, ']');
+}
+
+/* ---- phases ---- */
+
+static void put_memory(struct vs_json_writer *w, const char *key, const struct vs_mem_action *at,
+                       size_t count) {
+    vs_json_key(w, key);
+    vs_json_array(w);
+    for (size_t i = 0; i < count; i++) {
+        vs_json_object(w);
+        put_string(w, "verb", VERBS[at[i].verb]);
+        put_u64(w, "buffer", at[i].buffer);
+        vs_json_end(w, '}');
+    }
+    vs_json_end(w, ']');
+}
+
+static void put_needs(struct vs_json_writer *w, const struct vs_cost *cost) {
+    put_number(w, "latency_s", cost->latency_s);
+    vs_json_key(w, "needs");
+    vs_json_object(w);
+    for (size_t i = 0; i < cost->need_count; i++)
+        put_number(w, vs_part_name(cost->needs[i].part), cost->needs[i].amount);
+    vs_json_end(w, '}');
+}
+
+static void put_operation(struct writing *s, const struct vs_op *op) {
+    struct vs_json_writer *w = &s->w;
+    const struct vs_phase *phase = &s->phase;
+    struct vs_cost cost = vs_cost(&s->x.rates, op);
+    vs_json_object(w);
+    put_string(w, "kind", KINDS[op->kind]);
+    put_string(w, "lane", vs_lane_name(op->lane));
+    put_string(w, "what", op->what);
+    put_layer(w, op->layer);
+    put_string(w, "type", op->type ? op->type->name : NULL);
+    put_bool(w, "fp32", op->fp32);
+    put_bool(w, "pinned", op->pinned);
+    put_number(w, "flops", op->flops);
+    put_number(w, "bytes", op->bytes);
+    put_number(w, "kernels", op->kernels);
+    put_number(w, "launches", op->launches);
+    put_number(w, "cost_s", op->cost_s);
+    put_needs(w, &cost);
+    vs_json_key(w, "after");
+    vs_json_array(w);
+    for (uint32_t i = 0; i < op->dep_count; i++)
+        vs_json_u64(w, phase->deps.at[op->first_dep + i]);
+    vs_json_end(w, ']');
+    put_memory(w, "memory", phase->mem.at + op->first_mem, op->mem_count);
+    vs_json_end(w, '}');
+}
+
+/* `pass` is NULL where a phase is none. */
+static void put_phase(struct writing *s, uint64_t count, const struct vs_pass *pass) {
+    struct vs_json_writer *w = &s->w;
+    const struct vs_phase *phase = &s->phase;
+    size_t done = 0;
+    vs_json_object(w);
+    put_string(w, "name", phase->name);
+    put_u64(w, "count", count);
+    put_number(w, "tokens", pass ? (double)pass->tokens : (double)NAN);
+    put_number(w, "past", pass ? (double)pass->past : (double)NAN);
+    vs_json_key(w, "operations");
+    vs_json_array(w);
+    for (size_t i = 0; i < phase->ops.count; i++) {
+        put_operation(s, &phase->ops.at[i]);
+        done = phase->ops.at[i].first_mem + phase->ops.at[i].mem_count;
+    }
+    vs_json_end(w, ']');
+    put_memory(w, "memory_at_end", phase->mem.at + done, phase->mem.count - done);
+    vs_json_end(w, '}');
+}
+
+static bool put_load(struct writing *s, struct vs_err *err) {
+    struct vs_load_needs needs = vs_load_needs_of(s->plan.c);
+    if (!vs_emit_load(&s->plan, &needs, &s->phase, err))
+        return false;
+    put_phase(s, 1, NULL);
+    return true;
+}
+
+static bool put_train(struct writing *s, struct vs_err *err) {
+    if (!vs_plan_train_buffers(&s->plan, err) || !vs_emit_micro_step(&s->plan, &s->phase, err))
+        return false;
+    put_phase(s, (uint64_t)vs_count(&s->plan.c->axes, VS_AXIS_ACCUM), NULL);
+    if (!vs_emit_optimizer_step(&s->plan, &s->phase, err))
+        return false;
+    put_phase(s, 1, NULL);
+    return true;
+}
+
+static bool put_pass(struct writing *s, struct vs_pass pass, struct vs_err *err) {
+    if (!vs_emit_pass(&s->plan, &pass, &s->phase, err))
+        return false;
+    put_phase(s, 1, &pass);
+    return true;
+}
+
+static bool put_generate(struct writing *s, struct vs_err *err) {
+    const struct vs_values *axes = &s->plan.c->axes;
+    uint64_t prompt = (uint64_t)vs_count(axes, VS_AXIS_PROMPT), at = 0;
+    uint64_t gen = (uint64_t)vs_count(axes, VS_AXIS_GEN);
+    uint64_t start = (uint64_t)vs_count(axes, VS_AXIS_DEPTH) + prompt;
+    if (!vs_emit_provision(&s->plan, &s->phase, err))
+        return false;
+    put_phase(s, 1, NULL);
+    while (at < prompt && !s->w.out->failed) {
+        struct vs_pass pass = vs_prompt_pass(&s->plan, at);
+        if (!put_pass(s, pass, err))
+            return false;
+        at += pass.tokens;
+    }
+    if (gen > 0 && !put_pass(s, (struct vs_pass){1, start, true}, err))
+        return false;
+    return gen < 2 || put_pass(s, (struct vs_pass){1, start + gen - 1, true}, err);
+}
+
+/* Buffers come last: the phases make some. */
+static bool put_plan(struct writing *s, struct vs_arena *arena, struct vs_err *err) {
+    struct vs_json_writer *w = &s->w;
+    vs_json_object(w);
+    put_string(w, "schema", "vramsim-plan/1");
+    if (!put_case(w, arena, s->plan.c, err) || !vs_plan_weight_buffers(&s->plan, err))
+        return false;
+    put_pools(w, &s->x);
+    put_resources(w, &s->x.rates);
+    put_tensors(w, &s->plan);
+    vs_json_key(w, "phases");
+    vs_json_array(w);
+    if (!put_load(s, err) ||
+        !(s->plan.c->task == VS_TASK_TRAIN ? put_train(s, err) : put_generate(s, err)))
+        return false;
+    vs_json_end(w, ']');
+    put_buffers(w, &s->plan);
+    vs_json_end(w, '}');
+    vs_text_add(w->out, "\n");
+    return true;
+}
+
+bool vs_plan_json(struct vs_arena *arena, const struct vs_case *c, struct vs_text *out,
+                  struct vs_err *err) {
+    struct writing s = {.phase = {0}};
+    vs_json_begin(&s.w, out);
+    bool ok = vs_plan_init(&s.plan, arena, c, err) && vs_strategies_apply(&s.plan, err) &&
+              vs_executor_init(&s.x, &s.plan, err);
+    if (ok) {
+        ok = put_plan(&s, arena, err);
+        vs_executor_release(&s.x);
+    }
+    vs_phase_release(&s.phase);
+    vs_plan_release(&s.plan);
+    return ok && (!out->failed || vs_err_nomem(err));
+}
