@@ -4,8 +4,9 @@ void vs_emit_begin(struct vs_emit *e, struct vs_plan *plan, struct vs_phase *pha
                    const char *name) {
     vs_phase_clear(phase, name);
     *e = (struct vs_emit){.plan = plan, .phase = phase};
-    for (size_t i = 0; i < VS_LANE_COUNT; i++)
-        e->last[i] = VS_NO_OP;
+    for (size_t d = 0; d < VS_DEVICES_PLANNED; d++)
+        for (size_t i = 0; i < VS_LANE_COUNT; i++)
+            e->last[d][i] = VS_NO_OP;
 }
 
 bool vs_emit_end(struct vs_emit *e, struct vs_err *err) {
@@ -30,8 +31,11 @@ vs_buffer_id vs_emit_take_in(struct vs_emit *e, const struct vs_buffer *buffer) 
 
 vs_buffer_id vs_emit_take(struct vs_emit *e, enum vs_tag tag, const char *what, int32_t layer,
                           uint64_t bytes) {
-    struct vs_buffer b = {
-        .what = what, .layer = layer, .home = VS_HOME_GPU, .tag = (uint8_t)tag, .bytes = bytes};
+    struct vs_buffer b = {.what = what,
+                          .layer = layer,
+                          .home = (uint8_t)(VS_HOME_GPU + e->device),
+                          .tag = (uint8_t)tag,
+                          .bytes = bytes};
     return vs_emit_take_in(e, &b);
 }
 
@@ -55,6 +59,7 @@ vs_op_id vs_emit_op(struct vs_emit *e, const struct vs_op *op) {
     if (e->failed)
         return VS_NO_OP;
     struct vs_op o = *op;
+    o.device = vs_lane_is_host(o.lane) ? 0 : e->device;
     o.first_mem = e->mem_mark;
     o.mem_count = (uint32_t)e->phase->mem.count - e->mem_mark;
     o.first_dep = e->dep_mark;
@@ -65,5 +70,9 @@ vs_op_id vs_emit_op(struct vs_emit *e, const struct vs_op *op) {
     }
     e->mem_mark = (uint32_t)e->phase->mem.count;
     e->dep_mark = (uint32_t)e->phase->deps.count;
-    return e->last[o.lane] = (vs_op_id)(e->phase->ops.count - 1);
+    return e->last[o.device][o.lane] = (vs_op_id)(e->phase->ops.count - 1);
+}
+
+vs_op_id vs_emit_last(const struct vs_emit *e, enum vs_lane lane) {
+    return e->last[vs_lane_is_host(lane) ? 0 : e->device][lane];
 }

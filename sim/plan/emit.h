@@ -14,7 +14,8 @@ struct vs_emit {
     struct vs_plan *plan;
     struct vs_phase *phase;
     uint32_t mem_mark, dep_mark; /* first action and dependency that no operation owns yet */
-    vs_op_id last[VS_LANE_COUNT];
+    uint8_t device; /* current: where buffers are taken and operations run by default */
+    vs_op_id last[VS_DEVICES_PLANNED][VS_LANE_COUNT]; /* host lanes count as device 0's */
     bool failed;
 };
 
@@ -22,7 +23,8 @@ void vs_emit_begin(struct vs_emit *e, struct vs_plan *plan, struct vs_phase *pha
                    const char *name);
 bool vs_emit_end(struct vs_emit *e, struct vs_err *err);
 
-/* A fresh buffer on the GPU, taken now. 0 bytes give VS_NO_BUFFER, which every call accepts. */
+/* A fresh buffer on the current device, taken now. 0 bytes give VS_NO_BUFFER, which every call
+ * accepts. */
 vs_buffer_id vs_emit_take(struct vs_emit *e, enum vs_tag tag, const char *what, int32_t layer,
                           uint64_t bytes);
 /* The same anywhere. */
@@ -32,6 +34,8 @@ void vs_emit_retake(struct vs_emit *e, vs_buffer_id id);
 void vs_emit_ensure(struct vs_emit *e, vs_buffer_id id);
 void vs_emit_accumulate(struct vs_emit *e, vs_buffer_id id);
 void vs_emit_give(struct vs_emit *e, vs_buffer_id id);
+/* The last operation of a lane of the current device so far. */
+vs_op_id vs_emit_last(const struct vs_emit *e, enum vs_lane lane);
 void vs_emit_touch(struct vs_emit *e, vs_buffer_id id);
 
 /* The next operation waits for `op` too; VS_NO_OP is ignored. */

@@ -5,7 +5,7 @@ uint64_t vs_layer_fetch_bytes(const struct vs_plan *plan, uint32_t layer) {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < l->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[l->first_weight + i];
-        if (w->home == VS_HOME_GPU || l->on_cpu)
+        if (vs_on_gpu(w->home) || l->on_cpu)
             continue;
         bytes += w->bytes;
         if (plan->gather_units)

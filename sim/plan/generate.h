@@ -1,4 +1,4 @@
-/* Phases of generation on one device: provisioning, prefill of some tokens, decode of one.
+/* Phases of generation: provisioning, the prompt, one token.
  *
  * Sequences are equal. A step is described by the tokens that enter it and the cells that the cache
  * holds before it, per sequence. */
@@ -10,13 +10,13 @@
 /* What stands for the whole run behind the weights: KV cache (unless it grows), compute buffers. */
 bool vs_emit_provision(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err);
 
-/* One pass over `tokens` new tokens per sequence with `past` cells in the cache; tokens 1 = a
- * decode step. */
-struct vs_pass {
-    uint64_t tokens, past;
-    bool last; /* the last pass of the prompt: the head runs */
-};
-bool vs_emit_pass(struct vs_plan *plan, const struct vs_pass *pass, struct vs_phase *phase,
-                  struct vs_err *err);
+/* The prompt, in passes of at most plan->ubatch tokens; passes follow each other through the
+ * devices as through a pipeline. `depth` cells are in the cache before it. */
+bool vs_emit_prefill(struct vs_plan *plan, uint64_t prompt, uint64_t depth, struct vs_phase *phase,
+                     struct vs_err *err);
+
+/* One token for each sequence, with `past` cells in the cache. */
+bool vs_emit_decode(struct vs_plan *plan, uint64_t past, struct vs_phase *phase,
+                    struct vs_err *err);
 
 #endif

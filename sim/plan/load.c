@@ -1,6 +1,7 @@
 #include "plan/load.h"
 
 #include "engine/engine.h"
+#include "hw/machine.h"
 
 /* Names of data folders: what a tensor becomes on its way. */
 static bool quantizes_on_load(const struct vs_plan *plan, const struct vs_weight *w) {
@@ -80,7 +81,7 @@ static vs_buffer_id load_weight(struct vs_emit *e, const struct vs_weight *w) {
     struct vs_plan *plan = e->plan;
     vs_buffer_id arrived = VS_NO_BUFFER;
     read_file(e, w);
-    if (w->home != VS_HOME_GPU) {
+    if (!vs_on_gpu(w->home)) {
         vs_emit_retake(e, w->buffer);
         vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_NOTHING,
                                       .lane = VS_LANE_STORAGE,
@@ -93,7 +94,7 @@ static vs_buffer_id load_weight(struct vs_emit *e, const struct vs_weight *w) {
             vs_emit_take(e, VS_TAG_IO, w->tensor->name, w->tensor->layer, w->file_bytes);
         copy_in(e, w, (double)w->file_bytes);
         vs_emit_retake(e, w->buffer);
-        vs_emit_after(e, e->last[VS_LANE_H2D]);
+        vs_emit_after(e, vs_emit_last(e, VS_LANE_H2D));
         vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
                                       .lane = VS_LANE_COMPUTE,
                                       .what = w->tensor->name,
@@ -110,13 +111,30 @@ static vs_buffer_id load_weight(struct vs_emit *e, const struct vs_weight *w) {
     return arrived;
 }
 
+/* A row split spreads each matrix over all devices by their shares. */
+static void add_by_home(const struct vs_plan *plan, const struct vs_weight *w, uint64_t *bytes) {
+    size_t n = plan->c->machine->device_count;
+    bool spread = plan->row_split && vs_on_gpu(w->home) && w->tensor->role != VS_ROLE_NORM;
+    double all = 0;
+    if (!spread) {
+        bytes[w->home] += w->bytes;
+        return;
+    }
+    for (size_t d = 0; d < n; d++)
+        all += plan->shares[d];
+    for (size_t d = 0; d < n; d++)
+        bytes[VS_HOME_GPU + d] += (uint64_t)((double)w->bytes * plan->shares[d] / all);
+}
+
 /* Engines that allocate one buffer per memory for all weights. */
 static void load_as_one(struct vs_emit *e) {
     struct vs_plan *plan = e->plan;
     uint64_t bytes[VS_HOME_COUNT] = {0};
     for (size_t i = 0; i < plan->weight_count; i++)
-        bytes[plan->weights[i].home] += plan->weights[i].bytes;
-    for (int home = 0; home < VS_HOME_STORAGE; home++) {
+        add_by_home(plan, &plan->weights[i], bytes);
+    for (unsigned home = 0; home < VS_HOME_COUNT; home++) {
+        if (home == VS_HOME_STORAGE)
+            continue;
         struct vs_buffer b = {.what = "model buffer",
                               .layer = -1,
                               .home = (uint8_t)home,
@@ -127,9 +145,12 @@ static void load_as_one(struct vs_emit *e) {
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
         read_file(e, w);
-        if (w->home == VS_HOME_GPU)
-            copy_in(e, w, (double)w->file_bytes);
+        if (!vs_on_gpu(w->home))
+            continue;
+        e->device = (uint8_t)(w->home - VS_HOME_GPU);
+        copy_in(e, w, (double)w->file_bytes);
     }
+    e->device = 0;
 }
 
 static void load_by_tensor(struct vs_emit *e, vs_buffer_id *arrived) {
@@ -161,13 +182,15 @@ bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struc
     if (!arrived)
         return vs_err_nomem(err);
     vs_emit_begin(&e, plan, phase, "load");
-    struct vs_buffer context = {.what = "context and kernels",
-                                .layer = -1,
-                                .home = VS_HOME_GPU,
-                                .tag = VS_TAG_CONTEXT,
-                                .raw = true,
-                                .bytes = needs->context_bytes};
-    vs_emit_take_in(&e, &context);
+    for (unsigned d = 0; d < plan->c->machine->device_count; d++) {
+        struct vs_buffer context = {.what = "context and kernels",
+                                    .layer = -1,
+                                    .home = (uint8_t)vs_gpu_home(d),
+                                    .tag = VS_TAG_CONTEXT,
+                                    .raw = true,
+                                    .bytes = needs->context_bytes};
+        vs_emit_take_in(&e, &context);
+    }
     if (one_buffer(plan))
         load_as_one(&e);
     else

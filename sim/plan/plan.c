@@ -54,10 +54,13 @@ bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_
         struct vs_weight *w = &plan->weights[i];
         w->tensor = &model->tensors[i];
         w->type = plan->rest;
+        w->home = VS_HOME_GPU;
         w->bytes = w->file_bytes =
             vs_type_bytes(plan->rest, w->tensor->rows, w->tensor->cols) * w->tensor->count;
         w->buffer = w->grad = w->master = w->adapter = w->adapter_grad = VS_NO_BUFFER;
     }
+    for (uint32_t l = 0; l < model->layers; l++)
+        plan->layers[l].home = VS_HOME_GPU;
     count_layers(plan);
     return true;
 }

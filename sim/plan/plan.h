@@ -17,10 +17,17 @@
 #include "model/model.h"
 #include "work/case.h"
 
-/* The memories of a machine with one device. With unified memory all of them are the GPU's. */
-enum vs_home { VS_HOME_GPU, VS_HOME_HOST, VS_HOME_PINNED, VS_HOME_STORAGE, VS_HOME_COUNT };
+/* Memories. Device i has VS_HOME_GPU + i. With unified memory all but storage are device 0's. */
+enum vs_home { VS_HOME_HOST, VS_HOME_PINNED, VS_HOME_STORAGE, VS_HOME_GPU };
+enum { VS_DEVICES_PLANNED = 64, VS_HOME_COUNT = VS_HOME_GPU + VS_DEVICES_PLANNED };
 
-/* Streams: operations of a lane run in the order of issue. */
+static inline enum vs_home vs_gpu_home(unsigned device) {
+    return (enum vs_home)(VS_HOME_GPU + device);
+}
+static inline bool vs_on_gpu(unsigned home) { return home >= VS_HOME_GPU; }
+
+/* Streams: operations of a lane run in the order of issue. The first three are each device's own.
+ */
 enum vs_lane {
     VS_LANE_COMPUTE,
     VS_LANE_H2D,
@@ -30,6 +37,8 @@ enum vs_lane {
     VS_LANE_STORAGE,
     VS_LANE_COUNT
 };
+
+static inline bool vs_lane_is_host(enum vs_lane lane) { return lane >= VS_LANE_ISSUE; }
 
 /* Kinds of work: what the cost laws of run/cost.c tell apart. */
 enum vs_work_kind {
@@ -46,6 +55,7 @@ enum vs_work_kind {
     VS_WORK_FIXED,           /* small kernels: seconds from the engine file */
     VS_WORK_OPTIMIZER,
     VS_WORK_COPY, /* over the link, direction by lane */
+    VS_WORK_HOP,  /* a hidden state from one device to the next, through the host */
     VS_WORK_CPU_GEMV,
     VS_WORK_CPU_GEMM,
     VS_WORK_CPU_ATTENTION,
@@ -91,6 +101,7 @@ struct vs_op {
     const char *what;           /* "mlp.down_proj", "self_attn backward" */
     int32_t layer;              /* -1 outside the layers */
     bool fp32;                  /* arithmetic in fp32 instead of 16 bit */
+    uint8_t device;             /* that works, or at the device end of a copy */
     bool pinned;                /* copies: from or to page-locked memory */
     const struct vs_type *type; /* of the weights that it reads; NULL = 16 bit */
     double flops;
@@ -143,6 +154,7 @@ struct vs_trained {
 struct vs_layer {
     uint32_t first_weight, weight_count; /* in vs_plan.weights */
     enum vs_home home;
+    uint8_t device;    /* that computes it, and holds its KV cache */
     bool on_cpu;       /* computed by the host's processor */
     uint32_t segment;  /* layers of the checkpointed segment that starts here; 0 = none starts */
     bool checkpointed; /* part of a segment: keeps nothing but the segment's input */
@@ -189,6 +201,9 @@ struct vs_plan {
 
     /* inference */
     const struct vs_type *kv_k, *kv_v;
+    double *shares; /* of the devices, any scale; NULL with one */
+    bool row_split; /* each matrix in rows over all devices, cache and buffers on the first */
+    bool attention_on_cpu; /* the cache lives in host memory, and attention runs there */
     uint64_t kv_cells;     /* provisioned per sequence, padded as the engine does */
     vs_buffer_id *kv_held; /* growing cache: K and V of each layer as they are now */
     uint64_t ubatch;       /* tokens of one prefill pass; 0 = the whole prompt */

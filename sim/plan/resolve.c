@@ -419,13 +419,21 @@ static bool add_notes(struct vs_catalog *catalog, struct vs_case *c, struct vs_e
     return true;
 }
 
+enum { VS_DEVICES_MODELLED = 64 };
+
 /* What the simulator cannot do yet, said before anything runs. */
 static bool check_machine(const struct vs_machine *m, const struct vs_engine *engine,
                           const char *task, struct vs_values *v, struct vs_err *err) {
     const char *why;
-    if (m->device_count > 1)
-        return vs_err_at(err, NULL, 0, 0, "%s: several devices are not modelled yet; expected one",
-                         m->hw);
+    bool split = vs_engine_supports(
+        engine, task, "split", v->at[VS_AXIS_SPLIT].text ? v->at[VS_AXIS_SPLIT].text : "layer");
+    if (m->device_count > 1 && !split)
+        return vs_err_at(err, NULL, 0, 0,
+                         "%s: several devices are not modelled yet for engine '%s'; expected one",
+                         m->hw, engine->name);
+    if (m->device_count > VS_DEVICES_MODELLED)
+        return vs_err_at(err, NULL, 0, 0, "%s: found %zu devices, expected at most %d in one run",
+                         m->hw, m->device_count, VS_DEVICES_MODELLED);
     if (m->device_count == 0 && vs_streq(task, "train"))
         return vs_err_at(err, NULL, 0, 0,
                          "--hw %s: training on a CPU is not modelled; expected a device", m->hw);

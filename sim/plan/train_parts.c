@@ -97,13 +97,13 @@ static void grad(struct vs_train *t, vs_buffer_id held) {
     if (held == VS_NO_BUFFER)
         return;
     const struct vs_buffer b = t->plan->buffers.at[held];
-    if (b.home == VS_HOME_GPU) {
+    if (vs_on_gpu(b.home)) {
         vs_emit_accumulate(&t->e, held);
         return;
     }
     vs_buffer_id fresh = vs_emit_take(&t->e, VS_TAG_GRADIENTS, "new gradient", b.layer, b.bytes);
     vs_emit_ensure(&t->e, held);
-    vs_emit_after(&t->e, t->e.last[VS_LANE_COMPUTE]);
+    vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMPUTE));
     vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_COPY,
                                       .lane = VS_LANE_D2H,
                                       .what = "gradient to host",

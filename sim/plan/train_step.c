@@ -62,7 +62,7 @@ static vs_buffer_id fetch_root(struct vs_train *t) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < t->plan->weight_count; i++) {
         const struct vs_weight *w = &t->plan->weights[i];
-        if (w->tensor->layer < 0 && w->home != VS_HOME_GPU)
+        if (w->tensor->layer < 0 && !vs_on_gpu(w->home))
             bytes += w->bytes;
     }
     if (bytes == 0)
@@ -91,7 +91,7 @@ static vs_buffer_id forward(struct vs_train *t) {
         x = vs_train_layer_forward(t, layer, x, !l->checkpointed, l->segment > 0);
         if (t->e.failed)
             break;
-        vs_fetch_done(&t->fetch, &t->e, layer, t->e.last[VS_LANE_COMPUTE]);
+        vs_fetch_done(&t->fetch, &t->e, layer, vs_emit_last(&t->e, VS_LANE_COMPUTE));
     }
     return x;
 }
@@ -124,7 +124,7 @@ static void backward(struct vs_train *t, vs_buffer_id grad) {
         grad = vs_train_layer_backward(t, layer, grad);
         if (l->segment > 0)
             vs_emit_give(&t->e, t->checkpoint[layer]);
-        vs_fetch_done(&t->fetch, &t->e, use, t->e.last[VS_LANE_COMPUTE]);
+        vs_fetch_done(&t->fetch, &t->e, use, vs_emit_last(&t->e, VS_LANE_COMPUTE));
     }
     for (size_t i = 0; i < t->plan->weight_count; i++) {
         const struct vs_weight *w = &t->plan->weights[i];

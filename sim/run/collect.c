@@ -27,7 +27,7 @@ static const struct vs_tag_bytes *tags(struct vs_arena *arena, const uint64_t by
     return out;
 }
 
-static bool collect_pool(struct vs_simulation *s, struct vs_arena *arena, enum vs_home home,
+static bool collect_pool(struct vs_simulation *s, struct vs_arena *arena, unsigned home,
                          struct vs_pool_outcome *out, struct vs_err *err) {
     const struct vs_pool *pool = s->x.pools[home];
     struct vs_pool_stats stats = vs_pool_stats(pool);
@@ -70,33 +70,56 @@ static bool collect_oom(struct vs_simulation *s, struct vs_arena *arena, struct 
 
 static double gib(uint64_t bytes) { return (double)bytes / GIB; }
 
-static void memory_metrics(struct vs_simulation *s) {
-    double *m = s->out->metrics;
-    struct vs_pool_stats gpu = vs_pool_stats(s->x.pools[VS_HOME_GPU]);
-    struct vs_pool_stats host = vs_pool_stats(s->x.pools[VS_HOME_HOST]);
+static void device_metrics(const struct vs_simulation *s, size_t device, double *m) {
+    struct vs_pool_stats gpu = vs_pool_stats(s->x.pools[VS_HOME_GPU + device]);
     const uint64_t *own = gpu.peak_by_tag, *at_peak = gpu.by_tag_at_peak;
-    m[VS_METRIC_FITS] = s->x.out_of_memory ? 0 : 1;
     m[VS_METRIC_PEAK_VRAM_GIB] = gib(gpu.peak_used_bytes);
     m[VS_METRIC_PEAK_ALLOC_GIB] = gib(gpu.peak_allocated_bytes);
-    m[VS_METRIC_PEAK_RAM_GIB] = gib(host.peak_used_bytes);
     m[VS_METRIC_WEIGHTS_GIB] = gib(own[VS_TAG_WEIGHTS] + own[VS_TAG_ADAPTERS]);
     m[VS_METRIC_NON_TORCH_GIB] = gib(own[VS_TAG_CONTEXT]);
-    if (s->c->task == VS_TASK_TRAIN) {
-        m[VS_METRIC_ACTIVATIONS_GIB] =
-            gib(at_peak[VS_TAG_ACTIVATIONS] + at_peak[VS_TAG_CHECKPOINTS]);
-        m[VS_METRIC_OPTIMIZER_GIB] = gib(own[VS_TAG_OPTIMIZER]);
-        m[VS_METRIC_GRADIENTS_GIB] = gib(own[VS_TAG_GRADIENTS]);
-        m[VS_METRIC_WORKSPACE_GIB] =
-            gib(at_peak[VS_TAG_WORKSPACE] + at_peak[VS_TAG_DEQUANT] + at_peak[VS_TAG_LOGITS]);
+    if (s->c->task != VS_TASK_TRAIN) {
+        m[VS_METRIC_KV_GIB] = gib(own[VS_TAG_KV]);
+        m[VS_METRIC_WORKSPACE_GIB] = gib(own[VS_TAG_WORKSPACE]);
         return;
     }
-    m[VS_METRIC_KV_GIB] = gib(own[VS_TAG_KV]);
-    m[VS_METRIC_WORKSPACE_GIB] = gib(own[VS_TAG_WORKSPACE]);
-    if (s->x.pools[VS_HOME_HOST] != s->x.pools[VS_HOME_GPU]) {
-        m[VS_METRIC_WEIGHTS_HOST_GIB] = gib(host.peak_by_tag[VS_TAG_WEIGHTS]);
-        m[VS_METRIC_KV_HOST_GIB] = gib(host.peak_by_tag[VS_TAG_KV]);
-        m[VS_METRIC_WORKSPACE_HOST_GIB] = gib(host.peak_by_tag[VS_TAG_WORKSPACE]);
+    m[VS_METRIC_ACTIVATIONS_GIB] = gib(at_peak[VS_TAG_ACTIVATIONS] + at_peak[VS_TAG_CHECKPOINTS]);
+    m[VS_METRIC_OPTIMIZER_GIB] = gib(own[VS_TAG_OPTIMIZER]);
+    m[VS_METRIC_GRADIENTS_GIB] = gib(own[VS_TAG_GRADIENTS]);
+    m[VS_METRIC_WORKSPACE_GIB] =
+        gib(at_peak[VS_TAG_WORKSPACE] + at_peak[VS_TAG_DEQUANT] + at_peak[VS_TAG_LOGITS]);
+}
+
+static void host_metrics(const struct vs_simulation *s, double *m) {
+    struct vs_pool_stats host = vs_pool_stats(s->x.pools[VS_HOME_HOST]);
+    m[VS_METRIC_PEAK_RAM_GIB] = gib(host.peak_used_bytes);
+    if (s->c->task == VS_TASK_TRAIN || s->x.pools[VS_HOME_HOST] == s->x.pools[VS_HOME_GPU])
+        return;
+    m[VS_METRIC_WEIGHTS_HOST_GIB] = gib(host.peak_by_tag[VS_TAG_WEIGHTS]);
+    m[VS_METRIC_KV_HOST_GIB] = gib(host.peak_by_tag[VS_TAG_KV]);
+    m[VS_METRIC_WORKSPACE_HOST_GIB] = gib(host.peak_by_tag[VS_TAG_WORKSPACE]);
+}
+
+/* Each device's figures, and the largest of each over the devices. */
+static bool memory_metrics(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
+    struct vs_device_outcome *devices =
+        VS_NEW_ARRAY(arena, struct vs_device_outcome, s->x.unit_count);
+    double *all = s->out->metrics;
+    if (!devices)
+        return vs_err_nomem(err);
+    for (size_t d = 0; d < s->x.unit_count; d++) {
+        double *m = devices[d].metrics;
+        for (int i = 0; i < VS_METRIC_COUNT; i++)
+            m[i] = (double)NAN;
+        device_metrics(s, d, m);
+        for (int i = 0; i < VS_METRIC_COUNT; i++)
+            if (!isnan(m[i]) && (isnan(all[i]) || m[i] > all[i]))
+                all[i] = m[i];
     }
+    host_metrics(s, all);
+    all[VS_METRIC_FITS] = s->x.out_of_memory ? 0 : 1;
+    s->out->devices = devices;
+    s->out->device_count = s->c->machine->device_count;
+    return true;
 }
 
 static double share(double part_s, double whole_s) {
@@ -104,30 +127,47 @@ static double share(double part_s, double whole_s) {
     return f > 1 ? 1 : f;
 }
 
-/* The resource that held work back for the longest time; the link as a whole counts as its busier
- * direction. */
+static bool add_use(struct vs_outcome *out, struct vs_utilization *u, const char *resource,
+                    double fraction) {
+    u[out->utilization_count++] = (struct vs_utilization){resource, fraction};
+    return resource != NULL;
+}
+
+static const char *part_name(struct vs_arena *arena, enum vs_part part, size_t device) {
+    char name[VS_PART_NAME_SIZE];
+    vs_part_name(part, (unsigned)device, name);
+    return vs_arena_strdup(arena, name);
+}
+
+/* The resource that held work back for the longest time; the link as a whole counts as its
+ * direction to the device. Parts of the host are the same in all units: the first one's are told.
+ */
 static bool utilization(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
-    struct vs_utilization *u = VS_NEW_ARRAY(arena, struct vs_utilization, VS_PART_COUNT + 1);
-    if (!u)
-        return vs_err_nomem(err);
     const struct vs_executor *x = &s->x;
+    struct vs_utilization *u =
+        VS_NEW_ARRAY(arena, struct vs_utilization, x->unit_count * VS_PART_COUNT + 1);
     double longest = x->launch_s;
+    bool ok = u != NULL;
     s->out->bound_by = "launch";
-    for (int i = 0; i < VS_PART_COUNT; i++) {
-        enum vs_part part = (enum vs_part)i;
-        if (x->saturated_s[i] > longest) {
-            longest = x->saturated_s[i];
-            s->out->bound_by = vs_part_name(part == VS_PART_DUPLEX ? VS_PART_H2D : part);
+    for (size_t i = 0; ok && i < x->unit_count * VS_PART_COUNT; i++) {
+        enum vs_part part = (enum vs_part)(i % VS_PART_COUNT);
+        const struct vs_unit *unit = &x->units[i / VS_PART_COUNT];
+        size_t device = i / VS_PART_COUNT;
+        if (device > 0 && vs_part_is_host(part))
+            continue;
+        if (unit->saturated_s[part] > longest) {
+            longest = unit->saturated_s[part];
+            s->out->bound_by =
+                part_name(arena, part == VS_PART_DUPLEX ? VS_PART_H2D : part, device);
         }
-        if (x->busy_s[i] > 0 && part != VS_PART_DUPLEX)
-            u[s->out->utilization_count++] =
-                (struct vs_utilization){vs_part_name(part), share(x->busy_s[i], s->main_s)};
+        if (unit->busy_s[part] > 0 && part != VS_PART_DUPLEX)
+            ok = add_use(s->out, u, part_name(arena, part, device),
+                         share(unit->busy_s[part], s->main_s));
     }
-    if (x->launch_s > 0)
-        u[s->out->utilization_count++] =
-            (struct vs_utilization){"launch", share(x->launch_s, s->main_s)};
+    if (ok && x->launch_s > 0)
+        ok = add_use(s->out, u, "launch", share(x->launch_s, s->main_s));
     s->out->utilization = u;
-    return true;
+    return ok && s->out->bound_by ? true : vs_err_nomem(err);
 }
 
 static bool copy_timeline(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
@@ -147,20 +187,27 @@ static bool copy_timeline(struct vs_simulation *s, struct vs_arena *arena, struc
     return true;
 }
 
-bool vs_collect(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
-    struct vs_pool_outcome *pools = VS_NEW_ARRAY(arena, struct vs_pool_outcome, 2);
-    bool unified = s->c->machine->unified;
+static bool collect_pools(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
+    const struct vs_machine *m = s->c->machine;
+    struct vs_pool_outcome *pools =
+        VS_NEW_ARRAY(arena, struct vs_pool_outcome, m->device_count + 1);
     if (!pools)
         return vs_err_nomem(err);
     size_t n = 0;
-    if (s->c->machine->device_count > 0 && !collect_pool(s, arena, VS_HOME_GPU, &pools[n++], err))
-        return false;
-    if (!unified && !collect_pool(s, arena, VS_HOME_HOST, &pools[n++], err))
+    for (size_t d = 0; d < m->device_count; d++)
+        if (!collect_pool(s, arena, VS_HOME_GPU + (unsigned)d, &pools[n++], err))
+            return false;
+    if (!m->unified && !collect_pool(s, arena, VS_HOME_HOST, &pools[n++], err))
         return false;
     s->out->pools = pools;
     s->out->pool_count = n;
+    return true;
+}
+
+bool vs_collect(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
     s->out->fits = !s->x.out_of_memory;
-    memory_metrics(s);
+    if (!collect_pools(s, arena, err) || !memory_metrics(s, arena, err))
+        return false;
     if (s->x.out_of_memory && !collect_oom(s, arena, err))
         return false;
     if (s->out->fits && !s->options->capacity_only && !utilization(s, arena, err))

@@ -2,19 +2,25 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-const char *vs_part_name(enum vs_part part) {
+void vs_part_name(enum vs_part part, unsigned device, char out[VS_PART_NAME_SIZE]) {
     static const char *const NAMES[] = {
-        [VS_PART_COMPUTE] = "gpu0.compute",
-        [VS_PART_MEMORY] = "gpu0.memory",
-        [VS_PART_H2D] = "link0.h2d",
-        [VS_PART_D2H] = "link0.d2h",
-        [VS_PART_DUPLEX] = "link0.both",
+        [VS_PART_COMPUTE] = "gpu%u.compute",
+        [VS_PART_MEMORY] = "gpu%u.memory",
+        [VS_PART_H2D] = "link%u.h2d",
+        [VS_PART_D2H] = "link%u.d2h",
+        [VS_PART_DUPLEX] = "link%u.both",
         [VS_PART_HOST_MEMORY] = "host.memory",
         [VS_PART_HOST_COMPUTE] = "host.compute",
         [VS_PART_STORAGE] = "storage.read",
     };
-    return NAMES[part];
+    const char *mark = strchr(NAMES[part], '%');
+    if (mark)
+        snprintf(out, VS_PART_NAME_SIZE, "%.*s%u%s", (int)(mark - NAMES[part]), NAMES[part], device,
+                 mark + 2);
+    else
+        snprintf(out, VS_PART_NAME_SIZE, "%s", NAMES[part]);
 }
 
 /* Numbers of the engine file for this generation, else what the profile says. */
@@ -120,12 +126,12 @@ static void host_rates(struct vs_rates *r, const struct source *s, const struct 
         c->machine->storage ? vs_num_or(c->machine->storage->read_bytes_per_s, 1e9) : 1e9;
 }
 
-void vs_rates_init(struct vs_rates *r, const struct vs_case *c) {
+void vs_rates_init(struct vs_rates *r, const struct vs_case *c, size_t device) {
     const struct vs_machine *m = c->machine;
-    struct source s = {c->engine, m->device_count > 0 ? m->devices[0]->arch.name : NULL};
+    struct source s = {c->engine, m->device_count > 0 ? m->devices[device]->arch.name : NULL};
     *r = (struct vs_rates){.unified = m->unified};
     if (m->device_count > 0)
-        device_rates(r, &s, m->devices[0]);
+        device_rates(r, &s, m->devices[device]);
     else
         r->capacity[VS_PART_COMPUTE] = r->capacity[VS_PART_MEMORY] = 1;
     link_rates(r, &s, m);
@@ -133,6 +139,9 @@ void vs_rates_init(struct vs_rates *r, const struct vs_case *c) {
     r->element_scale = number(&s, "element_scale", 1);
     r->adapter_scale = number(&s, "adapter_scale", 1);
     r->launch_s = number(&s, "launch_s", 0);
+    r->queue_depth = number(&s, "queue_depth", 0);
+    r->hop_slowdown =
+        r->capacity[VS_PART_H2D] / number(&s, "hop_bytes_per_s", r->capacity[VS_PART_H2D]);
 }
 
 static void need(struct vs_cost *cost, enum vs_part part, double amount) {
@@ -218,6 +227,9 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         break;
     case VS_WORK_COPY:
         copy(&cost, r, op);
+        break;
+    case VS_WORK_HOP:
+        need(&cost, VS_PART_H2D, op->bytes * r->hop_slowdown);
         break;
     case VS_WORK_CPU_GEMV:
     case VS_WORK_CPU_GEMM:

@@ -8,33 +8,38 @@
 #include "hw/machine.h"
 #include "plan/plan.h"
 
-/* Resources of a machine with one device. Capacities are nominal rates; an operation that reaches
+/* Resources. Capacities are nominal rates; an operation that reaches
  * only a fraction of one asks for more of it, so that a resource's utilization is the share of time
  * it is taken. */
 enum vs_part {
-    VS_PART_COMPUTE, /* FLOP/s of the device in 16 bit */
+    VS_PART_COMPUTE, /* the first five are each device's own: FLOP/s of the device in 16 bit */
     VS_PART_MEMORY,  /* bytes/s */
     VS_PART_H2D,
     VS_PART_D2H,
-    VS_PART_DUPLEX, /* both directions of the link together */
-    VS_PART_HOST_MEMORY,
+    VS_PART_DUPLEX,      /* both directions of the link together */
+    VS_PART_HOST_MEMORY, /* the host's */
     VS_PART_HOST_COMPUTE,
     VS_PART_STORAGE,
     VS_PART_COUNT
 };
-const char *vs_part_name(enum vs_part part);
+/* "gpu1.memory", "host.compute" into `out`. */
+enum { VS_PART_NAME_SIZE = 32 };
+void vs_part_name(enum vs_part part, unsigned device, char out[VS_PART_NAME_SIZE]);
+static inline bool vs_part_is_host(enum vs_part part) { return part >= VS_PART_HOST_MEMORY; }
 
 struct vs_need {
     enum vs_part part;
     double amount;
 };
+enum { VS_NEEDS_MAX = 6 };
+
 struct vs_cost {
     double latency_s;
-    struct vs_need needs[4];
+    struct vs_need needs[VS_NEEDS_MAX];
     size_t need_count;
 };
 
-/* Rates and fractions of a case, looked up once. */
+/* Rates and fractions of one device of a case, looked up once. */
 struct vs_rates {
     double capacity[VS_PART_COUNT];
     double gemm[VS_CLASS_FP8 + 1]; /* FLOP/s that kernels on weights of a type class reach */
@@ -45,11 +50,13 @@ struct vs_rates {
     double read_cap[VS_CLASS_FP8 + 1]; /* bytes/s that kernels of a type class take in; 0 = none */
     double dequant_cap;
     double kernel_s, launch_s;
+    double queue_depth; /* launches that a stream holds before the host must wait; 0 = any number */
+    double hop_slowdown; /* from device to device through the host, against a copy to one device */
     double pageable_slowdown, link_latency_s; /* pinned rate / pageable rate */
     double host_fraction, cpu_flops, cpu_attention_flops;
     bool unified;
 };
-void vs_rates_init(struct vs_rates *rates, const struct vs_case *c);
+void vs_rates_init(struct vs_rates *rates, const struct vs_case *c, size_t device);
 
 struct vs_cost vs_cost(const struct vs_rates *rates, const struct vs_op *op);
 

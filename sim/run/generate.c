@@ -22,40 +22,18 @@ static struct shape shape_of(const struct vs_case *c) {
                           .batch = (uint64_t)vs_count(&c->axes, VS_AXIS_BATCH)};
 }
 
-struct vs_pass vs_prompt_pass(const struct vs_plan *plan, uint64_t at) {
-    const struct shape shape = shape_of(plan->c);
-    uint64_t left = shape.prompt - at;
-    uint64_t tokens = plan->ubatch > 0 && plan->ubatch < left ? plan->ubatch : left;
-    return (struct vs_pass){tokens, shape.depth + at, tokens == left};
+static bool timed(const struct vs_simulation *s) {
+    return !s->options->capacity_only && !s->x.out_of_memory;
 }
 
-static bool run_pass(struct vs_simulation *s, struct vs_phase *phase, struct vs_pass pass,
-                     bool walk, double *seconds, struct vs_err *err) {
-    if (!vs_emit_pass(&s->plan, &pass, phase, err))
-        return false;
-    if (walk && !vs_walk(&s->x, phase, s->options->stop_at_oom, err))
-        return false;
-    if (!seconds || s->x.out_of_memory)
-        return true;
-    if (!walk)
-        vs_forget_walk(&s->x);
-    return vs_time_phase(&s->x, phase, VS_NO_OP, 1, seconds, err);
-}
-
-/* The prompt, in passes of at most --ubatch tokens. */
 static bool prefill(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
                     double *seconds, struct vs_err *err) {
-    double part = 0;
     *seconds = 0;
-    for (uint64_t at = 0; at < shape->prompt && !vs_is_over(s);) {
-        struct vs_pass pass = vs_prompt_pass(&s->plan, at);
-        bool timed = !s->options->capacity_only;
-        if (!run_pass(s, phase, pass, true, timed ? &part : NULL, err))
-            return false;
-        *seconds += part;
-        at += pass.tokens;
-    }
-    return true;
+    if (shape->prompt == 0)
+        return true;
+    return vs_emit_prefill(&s->plan, shape->prompt, shape->depth, phase, err) &&
+           vs_walk(&s->x, phase, s->options->stop_at_oom, err) &&
+           (!timed(s) || vs_time_phase(&s->x, phase, VS_NO_OP, 1, seconds, err));
 }
 
 /* Memory of decoding: some steps, the last one among them. */
@@ -63,8 +41,9 @@ static bool walk_decode(struct vs_simulation *s, struct vs_phase *phase, const s
                         struct vs_err *err) {
     uint64_t start = shape->depth + shape->prompt;
     for (uint64_t i = 1; i <= WALKED_STEPS && shape->gen > 0 && !vs_is_over(s); i++) {
-        struct vs_pass pass = {1, start + shape->gen * i / WALKED_STEPS - 1, true};
-        if (pass.past + 1 > start && !run_pass(s, phase, pass, true, NULL, err))
+        uint64_t past = start + shape->gen * i / WALKED_STEPS;
+        if (past > start && (!vs_emit_decode(&s->plan, past - 1, phase, err) ||
+                             !vs_walk(&s->x, phase, s->options->stop_at_oom, err)))
             return false;
     }
     return true;
@@ -72,7 +51,9 @@ static bool walk_decode(struct vs_simulation *s, struct vs_phase *phase, const s
 
 static bool step_time(struct vs_simulation *s, struct vs_phase *phase, uint64_t past,
                       double *seconds, struct vs_err *err) {
-    return run_pass(s, phase, (struct vs_pass){1, past, true}, false, seconds, err);
+    vs_forget_walk(&s->x);
+    return vs_emit_decode(&s->plan, past, phase, err) &&
+           vs_time_phase(&s->x, phase, VS_NO_OP, 1, seconds, err);
 }
 
 /* An interval of steps whose ends are known; an explicit stack keeps the halves. */

@@ -21,38 +21,49 @@ struct vs_moved {
 
 /* For a timeline: what a driver has handed out of each pool, behind the memory actions of each
  * operation of a walk, and at its end. */
-enum { VS_LEVEL_POOLS = 3 }; /* device, host, storage */
-struct vs_uses {
-    uint64_t bytes[VS_LEVEL_POOLS];
-};
 struct vs_walked {
     const struct vs_phase *phase; /* NULL = none, or no longer what was walked */
-    VS_VEC(struct vs_uses) uses;
+    VS_VEC(uint64_t) uses;        /* bytes by operation and pool: devices, host, storage */
+};
+
+/* What a stream was given, for its bounded queue: operations in order, each with the launches up to
+ * its end. */
+struct vs_queued {
+    double launches;
+    vs_activity activity;
+};
+
+/* A device as the executor sees it. */
+struct vs_unit {
+    char name[8]; /* "gpu0" */
+    struct vs_rates rates;
+    vs_resource part[VS_PART_COUNT]; /* parts and lanes of the host are the same for all devices */
+    vs_stream lane[VS_LANE_COUNT];
+    VS_VEC(struct vs_queued) queue;
+    size_t queue_first; /* the first that may still matter */
+    double busy_s[VS_PART_COUNT],
+        saturated_s[VS_PART_COUNT]; /* sums over phases run with the clock */
 };
 
 struct vs_executor {
     const struct vs_plan *plan;
-    struct vs_rates rates;
-    bool rounds_pinned; /* page-locked requests grow to a power of two */
-    struct vs_pool
-        *pools[VS_HOME_COUNT]; /* with unified memory all but storage are pools[VS_HOME_GPU] */
-    VS_VEC(vs_block) held;     /* per buffer of the plan */
+    struct vs_unit *units; /* at least one: without a device its lanes stay empty */
+    size_t unit_count;
+    bool rounds_pinned;                   /* page-locked requests grow to a power of two */
+    struct vs_pool *pools[VS_HOME_COUNT]; /* with unified memory all but storage are one */
+    VS_VEC(vs_block) held;                /* per buffer of the plan */
     VS_VEC(struct vs_moved) moved;
     bool pages; /* the plan has managed buffers: pages may move */
 
     struct vs_des *des;
-    vs_resource part[VS_PART_COUNT];
-    vs_stream lane[VS_LANE_COUNT];
     VS_VEC(vs_activity) activity; /* per operation of the phase that ran last */
-
-    /* sums over the phases that ran with the clock */
-    double busy_s[VS_PART_COUNT], saturated_s[VS_PART_COUNT], launch_s, time_s;
+    double launch_s, time_s;      /* sums over phases run with the clock */
 
     /* the first failure */
     const char *oom_phase;
     struct vs_op oom_op;
     struct vs_buffer oom_buffer;
-    enum vs_home oom_home;
+    unsigned oom_home;
     vs_op_id oom_index;
     bool out_of_memory;
 
@@ -60,10 +71,10 @@ struct vs_executor {
     struct vs_arena *record;
     VS_VEC(struct vs_span) spans;
     VS_VEC(struct vs_level) levels;
-    struct vs_walked walked[2]; /* the last walks of two phases */
-    size_t older;               /* which of them was walked first */
-    struct vs_uses shown;       /* the last levels recorded, */
-    double shown_s;             /* and when */
+    struct vs_walked walked[2];    /* the last walks of two phases */
+    size_t older;                  /* which of them was walked first */
+    uint64_t shown[VS_HOME_COUNT]; /* the last levels recorded, by pool as in vs_walked, */
+    double shown_s;                /* and when */
 };
 
 bool vs_executor_init(struct vs_executor *x, const struct vs_plan *plan, struct vs_err *err);
@@ -73,9 +84,6 @@ void vs_executor_release(struct vs_executor *x);
  * ends there. */
 bool vs_walk(struct vs_executor *x, const struct vs_phase *phase, bool stop, struct vs_err *err);
 
-/* What is timed next was not walked: no pages move, no levels are recorded. */
-void vs_forget_walk(struct vs_executor *x);
-
 /* Time of the phase (after its walk), drained at both ends. Operations from `until` on are left out
  * (VS_NO_OP = none). Adds to the sums when `count` > 0, that often. */
 bool vs_time_phase(struct vs_executor *x, const struct vs_phase *phase, vs_op_id until,
@@ -84,9 +92,11 @@ bool vs_time_phase(struct vs_executor *x, const struct vs_phase *phase, vs_op_id
 /* Equal numbers: the pools would answer all that follows alike. */
 uint64_t vs_executor_state(const struct vs_executor *x);
 
-void vs_clear_sums(struct vs_executor *x);
+/* What is timed next was not walked: no pages move, no levels are recorded. */
+void vs_forget_walk(struct vs_executor *x);
 
-const char *vs_lane_name(enum vs_lane lane);
+/* "gpu0 compute", "host issue" into the arena; NULL when memory runs out. */
+const char *vs_lane_name(struct vs_arena *arena, const struct vs_unit *unit, enum vs_lane lane);
 
 /* Of lower_levels.c, for a timeline: a walk begins; an operation's actions were done; the phase was
  * timed, from `from_s` to `end_s`. */
@@ -94,5 +104,7 @@ void vs_levels_begin(struct vs_executor *x, const struct vs_phase *phase);
 bool vs_levels_note(struct vs_executor *x);
 bool vs_levels_time(struct vs_executor *x, const struct vs_phase *phase, double from_s,
                     double end_s);
+
+void vs_clear_sums(struct vs_executor *x);
 
 #endif

@@ -2,12 +2,14 @@
  * memory actions; the clock, which runs later, says when that operation starts. Both meet here. */
 #include "run/lower.h"
 
-static const enum vs_home HOMES[VS_LEVEL_POOLS] = {VS_HOME_GPU, VS_HOME_HOST, VS_HOME_STORAGE};
+static size_t pool_count(const struct vs_executor *x) { return x->unit_count + 2; }
 
 /* The pool of one level; NULL where another level stands for it. */
 static const struct vs_pool *pool_of(const struct vs_executor *x, size_t level) {
-    const struct vs_pool *pool = x->pools[HOMES[level]];
-    return level > 0 && pool == x->pools[VS_HOME_GPU] ? NULL : pool;
+    if (level < x->unit_count)
+        return x->pools[VS_HOME_GPU + level];
+    const struct vs_pool *pool = x->pools[level == x->unit_count ? VS_HOME_HOST : VS_HOME_STORAGE];
+    return pool == x->pools[VS_HOME_GPU] ? NULL : pool;
 }
 
 /* Two phases take turns in training: each has the place that it had, a new one takes the older. */
@@ -20,15 +22,17 @@ void vs_levels_begin(struct vs_executor *x, const struct vs_phase *phase) {
 
 bool vs_levels_note(struct vs_executor *x) {
     struct vs_walked *walked = &x->walked[1 - x->older];
-    struct vs_uses uses = {{0}};
-    for (size_t i = 0; i < VS_LEVEL_POOLS; i++) {
+    for (size_t i = 0; i < pool_count(x); i++) {
         const struct vs_pool *pool = pool_of(x, i);
-        if (!pool)
-            continue;
-        struct vs_pool_stats stats = vs_pool_stats(pool);
-        uses.bytes[i] = stats.reserved_bytes + stats.raw_bytes;
+        uint64_t bytes = 0;
+        if (pool) {
+            struct vs_pool_stats stats = vs_pool_stats(pool);
+            bytes = stats.reserved_bytes + stats.raw_bytes;
+        }
+        if (!vs_vec_push(&walked->uses, bytes))
+            return false;
     }
-    return vs_vec_push(&walked->uses, uses);
+    return true;
 }
 
 void vs_forget_walk(struct vs_executor *x) {
@@ -38,15 +42,15 @@ void vs_forget_walk(struct vs_executor *x) {
 
 /* Levels change in the order of issue, so none stands before an earlier one although its operation,
  * on another lane, may start before. Levels that stay are left out. */
-static bool show(struct vs_executor *x, const struct vs_uses *uses, double at_s) {
+static bool show(struct vs_executor *x, const uint64_t *uses, double at_s) {
     x->shown_s = at_s > x->shown_s ? at_s : x->shown_s;
-    for (size_t i = 0; i < VS_LEVEL_POOLS; i++) {
-        if (uses->bytes[i] == x->shown.bytes[i])
+    for (size_t i = 0; i < pool_count(x); i++) {
+        if (uses[i] == x->shown[i])
             continue;
-        struct vs_level level = {x->shown_s, vs_pool_name(pool_of(x, i)), uses->bytes[i]};
+        struct vs_level level = {x->shown_s, vs_pool_name(pool_of(x, i)), uses[i]};
         if (!vs_vec_push(&x->levels, level))
             return false;
-        x->shown.bytes[i] = uses->bytes[i];
+        x->shown[i] = uses[i];
     }
     return true;
 }
@@ -56,13 +60,14 @@ bool vs_levels_time(struct vs_executor *x, const struct vs_phase *phase, double 
     const struct vs_walked *walked = &x->walked[x->walked[1].phase == phase];
     if (walked->phase != phase)
         return true;
-    for (size_t i = 0; i < x->activity.count && i < walked->uses.count; i++) {
+    size_t noted = walked->uses.count / pool_count(x);
+    for (size_t i = 0; i < x->activity.count && i < noted; i++) {
         double start_s = (double)vs_des_start(x->des, x->activity.at[i]) / (double)VS_TIME_PER_S;
-        if (!show(x, &walked->uses.at[i], from_s + start_s))
+        if (!show(x, &walked->uses.at[i * pool_count(x)], from_s + start_s))
             return false;
     }
     bool to_the_end = x->activity.count == phase->ops.count;
-    if (to_the_end && walked->uses.count > phase->ops.count)
-        return show(x, &walked->uses.at[phase->ops.count], end_s);
+    if (to_the_end && noted > phase->ops.count)
+        return show(x, &walked->uses.at[phase->ops.count * pool_count(x)], end_s);
     return true;
 }

@@ -34,6 +34,11 @@ struct vs_pool_outcome {
     size_t by_tag_count;
 };
 
+/* Memory figures of one device; NaN where a metric does not apply. */
+struct vs_device_outcome {
+    double metrics[VS_METRIC_COUNT];
+};
+
 struct vs_oom_outcome {
     const char *pool, *phase, *operation, *tensor;
     double at_s; /* simulated time since the start; NaN when only capacity was simulated */
@@ -66,7 +71,7 @@ struct vs_axis_word {
 
 struct vs_outcome {
     const char *hw, *machine, *model, *engine, *engine_version, *task;
-    const char *arch; /* generation of the devices; "cpu" where there are none */
+    const char *arch;                    /* generation of the devices; "cpu" where there are none */
     const struct vs_axis_word *strategy; /* resolved axes that apply, in the order of the table */
     size_t strategy_count;
     const char *label;   /* strategy in words; set by sweep */
@@ -83,6 +88,9 @@ struct vs_outcome {
     double metrics[VS_METRIC_COUNT];
     const struct vs_pool_outcome *pools;
     size_t pool_count;
+    const struct vs_device_outcome
+        *devices; /* in device order; `metrics` holds the largest of each */
+    size_t device_count;
     const char *bound_by; /* NULL when it did not run */
     const struct vs_utilization *utilization;
     size_t utilization_count;

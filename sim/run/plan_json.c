@@ -1,6 +1,6 @@
 #include "run/plan_json.h"
 
-#include <math.h>
+#include <stdio.h>
 
 #include "base/json.h"
 #include "plan/generate.h"
@@ -22,6 +22,7 @@ static const char *const KINDS[VS_WORK_KIND_COUNT] = {
     [VS_WORK_FIXED] = "fixed",
     [VS_WORK_OPTIMIZER] = "optimizer",
     [VS_WORK_COPY] = "copy",
+    [VS_WORK_HOP] = "hop",
     [VS_WORK_CPU_GEMV] = "cpu_gemv",
     [VS_WORK_CPU_GEMM] = "cpu_gemm",
     [VS_WORK_CPU_ATTENTION] = "cpu_attention",
@@ -30,12 +31,16 @@ static const char *const KINDS[VS_WORK_KIND_COUNT] = {
     [VS_WORK_SYNC] = "sync",
 };
 
-static const char *const HOMES[VS_HOME_COUNT] = {
-    [VS_HOME_GPU] = "gpu",
-    [VS_HOME_HOST] = "host",
-    [VS_HOME_PINNED] = "pinned",
-    [VS_HOME_STORAGE] = "storage",
-};
+/* "gpu1", "host" into `out`. */
+static const char *home_name(unsigned home, char out[16]) {
+    static const char *const NAMES[] = {
+        [VS_HOME_HOST] = "host", [VS_HOME_PINNED] = "pinned", [VS_HOME_STORAGE] = "storage"};
+    if (vs_on_gpu(home))
+        snprintf(out, 16, "gpu%u", home - VS_HOME_GPU);
+    else
+        snprintf(out, 16, "%s", NAMES[home]);
+    return out;
+}
 
 static const char *const VERBS[] = {
     [VS_MEM_TAKE] = "take",
@@ -116,9 +121,10 @@ static void put_pools(struct vs_json_writer *w, const struct vs_executor *x) {
     vs_json_array(w);
     for (size_t i = 0; i < VS_HOME_COUNT; i++) {
         size_t first = 0;
+        char name[16];
         while (x->pools[first] != x->pools[i])
             first++;
-        if (first < i)
+        if (first < i || !x->pools[i])
             continue;
         vs_json_object(w);
         put_string(w, "name", vs_pool_name(x->pools[i]));
@@ -131,26 +137,33 @@ static void put_pools(struct vs_json_writer *w, const struct vs_executor *x) {
         vs_json_array(w);
         for (size_t home = i; home < VS_HOME_COUNT; home++)
             if (x->pools[home] == x->pools[i])
-                vs_json_string(w, HOMES[home]);
+                vs_json_string(w, home_name((unsigned)home, name));
         vs_json_end(w, ']');
         vs_json_end(w, '}');
     }
     vs_json_end(w, ']');
 }
 
-static void put_resources(struct vs_json_writer *w, const struct vs_rates *rates) {
+static void put_resources(struct vs_json_writer *w, const struct vs_executor *x) {
     vs_json_key(w, "resources");
     vs_json_array(w);
-    for (int i = 0; i < VS_PART_COUNT; i++) {
-        bool flops = i == VS_PART_COMPUTE || i == VS_PART_HOST_COMPUTE;
+    for (size_t i = 0; i < x->unit_count * VS_PART_COUNT; i++) {
+        enum vs_part part = (enum vs_part)(i % VS_PART_COUNT);
+        unsigned device = (unsigned)(i / VS_PART_COUNT);
+        char name[VS_PART_NAME_SIZE];
+        bool flops = part == VS_PART_COMPUTE || part == VS_PART_HOST_COMPUTE;
+        if (device > 0 && vs_part_is_host(part))
+            continue;
+        vs_part_name(part, device, name);
         vs_json_object(w);
-        put_string(w, "name", vs_part_name((enum vs_part)i));
-        put_number(w, "capacity", rates->capacity[i]);
+        put_string(w, "name", name);
+        put_number(w, "capacity", x->units[device].rates.capacity[part]);
         put_string(w, "unit", flops ? "FLOP/s" : "B/s");
         vs_json_end(w, '}');
     }
     vs_json_end(w, ']');
-    put_number(w, "launch_s", rates->launch_s);
+    put_number(w, "launch_s", x->units[0].rates.launch_s);
+    put_number(w, "queue_depth", x->units[0].rates.queue_depth);
 }
 
 static void put_tensors(struct vs_json_writer *w, const struct vs_plan *plan) {
@@ -158,11 +171,12 @@ static void put_tensors(struct vs_json_writer *w, const struct vs_plan *plan) {
     vs_json_array(w);
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *weight = &plan->weights[i];
+        char home[16];
         vs_json_object(w);
         put_string(w, "name", weight->tensor->name);
         put_string(w, "type", weight->type->name);
         put_u64(w, "bytes", weight->bytes);
-        put_string(w, "home", HOMES[weight->home]);
+        put_string(w, "home", home_name(weight->home, home));
         put_bool(w, "trainable", weight->trainable);
         put_u64(w, "adapter_rank", weight->adapter_rank);
         put_buffer_id(w, "buffer", weight->buffer);
@@ -176,10 +190,11 @@ static void put_buffers(struct vs_json_writer *w, const struct vs_plan *plan) {
     vs_json_array(w);
     for (size_t i = 0; i < plan->buffers.count; i++) {
         const struct vs_buffer *b = &plan->buffers.at[i];
+        char home[16];
         vs_json_object(w);
         put_string(w, "what", b->what);
         put_layer(w, b->layer);
-        put_string(w, "home", HOMES[b->home]);
+        put_string(w, "home", home_name(b->home, home));
         put_string(w, "tag", vs_tag_name((enum vs_tag)b->tag));
         put_u64(w, "bytes", b->bytes);
         put_bool(w, "raw", b->raw);
@@ -204,22 +219,25 @@ static void put_memory(struct vs_json_writer *w, const char *key, const struct v
     vs_json_end(w, ']');
 }
 
-static void put_needs(struct vs_json_writer *w, const struct vs_cost *cost) {
+static void put_needs(struct vs_json_writer *w, const struct vs_cost *cost, unsigned device) {
+    char name[VS_PART_NAME_SIZE];
     put_number(w, "latency_s", cost->latency_s);
     vs_json_key(w, "needs");
     vs_json_object(w);
-    for (size_t i = 0; i < cost->need_count; i++)
-        put_number(w, vs_part_name(cost->needs[i].part), cost->needs[i].amount);
+    for (size_t i = 0; i < cost->need_count; i++) {
+        vs_part_name(cost->needs[i].part, device, name);
+        put_number(w, name, cost->needs[i].amount);
+    }
     vs_json_end(w, '}');
 }
 
 static void put_operation(struct writing *s, const struct vs_op *op) {
     struct vs_json_writer *w = &s->w;
     const struct vs_phase *phase = &s->phase;
-    struct vs_cost cost = vs_cost(&s->x.rates, op);
+    struct vs_cost cost = vs_cost(&s->x.units[op->device].rates, op);
     vs_json_object(w);
     put_string(w, "kind", KINDS[op->kind]);
-    put_string(w, "lane", vs_lane_name(op->lane));
+    put_string(w, "lane", vs_lane_name(s->plan.arena, &s->x.units[op->device], op->lane));
     put_string(w, "what", op->what);
     put_layer(w, op->layer);
     put_string(w, "type", op->type ? op->type->name : NULL);
@@ -230,7 +248,7 @@ static void put_operation(struct writing *s, const struct vs_op *op) {
     put_number(w, "kernels", op->kernels);
     put_number(w, "launches", op->launches);
     put_number(w, "cost_s", op->cost_s);
-    put_needs(w, &cost);
+    put_needs(w, &cost, op->device);
     vs_json_key(w, "after");
     vs_json_array(w);
     for (uint32_t i = 0; i < op->dep_count; i++)
@@ -240,16 +258,13 @@ static void put_operation(struct writing *s, const struct vs_op *op) {
     vs_json_end(w, '}');
 }
 
-/* `pass` is NULL where a phase is none. */
-static void put_phase(struct writing *s, uint64_t count, const struct vs_pass *pass) {
+static void put_phase(struct writing *s, uint64_t count) {
     struct vs_json_writer *w = &s->w;
     const struct vs_phase *phase = &s->phase;
     size_t done = 0;
     vs_json_object(w);
     put_string(w, "name", phase->name);
     put_u64(w, "count", count);
-    put_number(w, "tokens", pass ? (double)pass->tokens : (double)NAN);
-    put_number(w, "past", pass ? (double)pass->past : (double)NAN);
     vs_json_key(w, "operations");
     vs_json_array(w);
     for (size_t i = 0; i < phase->ops.count; i++) {
@@ -265,44 +280,44 @@ static bool put_load(struct writing *s, struct vs_err *err) {
     struct vs_load_needs needs = vs_load_needs_of(s->plan.c);
     if (!vs_emit_load(&s->plan, &needs, &s->phase, err))
         return false;
-    put_phase(s, 1, NULL);
+    put_phase(s, 1);
     return true;
 }
 
 static bool put_train(struct writing *s, struct vs_err *err) {
     if (!vs_plan_train_buffers(&s->plan, err) || !vs_emit_micro_step(&s->plan, &s->phase, err))
         return false;
-    put_phase(s, (uint64_t)vs_count(&s->plan.c->axes, VS_AXIS_ACCUM), NULL);
+    put_phase(s, (uint64_t)vs_count(&s->plan.c->axes, VS_AXIS_ACCUM));
     if (!vs_emit_optimizer_step(&s->plan, &s->phase, err))
         return false;
-    put_phase(s, 1, NULL);
+    put_phase(s, 1);
     return true;
 }
 
-static bool put_pass(struct writing *s, struct vs_pass pass, struct vs_err *err) {
-    if (!vs_emit_pass(&s->plan, &pass, &s->phase, err))
+static bool put_decode(struct writing *s, uint64_t past, struct vs_err *err) {
+    if (!vs_emit_decode(&s->plan, past, &s->phase, err))
         return false;
-    put_phase(s, 1, &pass);
+    put_phase(s, 1);
     return true;
 }
 
+/* The prompt, and the first and the last token behind it. */
 static bool put_generate(struct writing *s, struct vs_err *err) {
     const struct vs_values *axes = &s->plan.c->axes;
-    uint64_t prompt = (uint64_t)vs_count(axes, VS_AXIS_PROMPT), at = 0;
+    uint64_t prompt = (uint64_t)vs_count(axes, VS_AXIS_PROMPT);
     uint64_t gen = (uint64_t)vs_count(axes, VS_AXIS_GEN);
-    uint64_t start = (uint64_t)vs_count(axes, VS_AXIS_DEPTH) + prompt;
+    uint64_t depth = (uint64_t)vs_count(axes, VS_AXIS_DEPTH), start = depth + prompt;
     if (!vs_emit_provision(&s->plan, &s->phase, err))
         return false;
-    put_phase(s, 1, NULL);
-    while (at < prompt && !s->w.out->failed) {
-        struct vs_pass pass = vs_prompt_pass(&s->plan, at);
-        if (!put_pass(s, pass, err))
+    put_phase(s, 1);
+    if (prompt > 0) {
+        if (!vs_emit_prefill(&s->plan, prompt, depth, &s->phase, err))
             return false;
-        at += pass.tokens;
+        put_phase(s, 1);
     }
-    if (gen > 0 && !put_pass(s, (struct vs_pass){1, start, true}, err))
+    if (gen > 0 && !put_decode(s, start, err))
         return false;
-    return gen < 2 || put_pass(s, (struct vs_pass){1, start + gen - 1, true}, err);
+    return gen < 2 || put_decode(s, start + gen - 1, err);
 }
 
 /* Buffers come last: the phases make some. */
@@ -313,7 +328,7 @@ static bool put_plan(struct writing *s, struct vs_arena *arena, struct vs_err *e
     if (!put_case(w, arena, s->plan.c, err) || !vs_plan_weight_buffers(&s->plan, err))
         return false;
     put_pools(w, &s->x);
-    put_resources(w, &s->x.rates);
+    put_resources(w, &s->x);
     put_tensors(w, &s->plan);
     vs_json_key(w, "phases");
     vs_json_array(w);

@@ -29,9 +29,6 @@ bool vs_drive_generate(struct vs_simulation *s, struct vs_err *err);
 /* What loading needs beside the weights. */
 struct vs_load_needs vs_load_needs_of(const struct vs_case *c);
 
-/* The pass of the prompt that begins with its token `at`. */
-struct vs_pass vs_prompt_pass(const struct vs_plan *plan, uint64_t at);
-
 /* Is nothing more to be learnt? (capacity only, and out of memory) */
 bool vs_is_over(const struct vs_simulation *s);
 

@@ -72,7 +72,7 @@ static void report_speed(struct vs_simulation *s, double seconds) {
     s->out->metrics[VS_METRIC_STEP_TIME_S] = seconds;
     s->out->metrics[VS_METRIC_TRAIN_TPS] = tokens / seconds;
     s->out->metrics[VS_METRIC_MFU] = 6 * (double)s->c->model->params_active * tokens / seconds /
-                                     s->x.rates.capacity[VS_PART_COMPUTE];
+                                     s->x.units[0].rates.capacity[VS_PART_COMPUTE];
     s->main_s = seconds;
 }
 

@@ -22,12 +22,16 @@ struct answer {
 };
 
 /* One distinct command line, and what it gives. */
+/* Devices whose own figures a case may ask for. */
+enum { GPUS_KEPT = 16 };
+
 struct job {
     const char *args;
     size_t first, count; /* its rows, a stretch of struct work's `order` */
     struct answer run;
     bool fits, timed; /* timed: a row asks for a speed */
-    size_t gpu_count;
+    size_t gpu_count; /* whose figures are kept in by_gpu */
+    double by_gpu[GPUS_KEPT][VS_METRIC_COUNT];
     char arch[32];
     double metrics[VS_METRIC_COUNT], low[VS_METRIC_COUNT], high[VS_METRIC_COUNT];
     struct answer limits[LIMIT_COUNT];
@@ -134,8 +138,9 @@ static void run_point(const struct vs_predictor *predictor, struct vs_arena *are
         return;
     job->fits = outcome->fits;
     (void)snprintf(job->arch, sizeof job->arch, "%s", outcome->arch ? outcome->arch : "");
-    for (size_t i = 0; i < outcome->pool_count; i++)
-        job->gpu_count += vs_starts(outcome->pools[i].name, "gpu");
+    for (; job->gpu_count < outcome->device_count && job->gpu_count < GPUS_KEPT; job->gpu_count++)
+        memcpy(job->by_gpu[job->gpu_count], outcome->devices[job->gpu_count].metrics,
+               sizeof job->by_gpu[0]);
     memcpy(job->metrics, outcome->metrics, sizeof job->metrics);
     memcpy(job->low, outcome->interval_low, sizeof job->low);
     memcpy(job->high, outcome->interval_high, sizeof job->high);
@@ -247,9 +252,7 @@ static const char *row_judge(struct vs_arena *arena, const struct job *job,
     long device;
     if (!metric_of(row->metric, &metric, &device))
         return vs_arena_printf(arena, "metric '%s' is not predicted yet", row->metric);
-    if (device >= 0 && job->gpu_count > 1)
-        return "no figures by device yet where there are several";
-    if (device > 0)
+    if (device >= 0 && (size_t)device >= job->gpu_count)
         return vs_arena_printf(arena, "the run has no gpu%ld", device);
     if (metric == VS_METRIC_FITS) {
         row_compare(row, job->fits ? 1 : 0, true);
@@ -260,9 +263,10 @@ static const char *row_judge(struct vs_arena *arena, const struct job *job,
         row->signed_error = -1;
         return NULL;
     }
-    if (!isfinite(job->metrics[metric]))
+    double value = device < 0 ? job->metrics[metric] : job->by_gpu[device][metric];
+    if (!isfinite(value))
         return vs_arena_printf(arena, "the run gives no %s", row->metric);
-    row_compare(row, job->metrics[metric], false);
+    row_compare(row, value, false);
     row->low = job->low[metric];
     row->high = job->high[metric];
     return NULL;

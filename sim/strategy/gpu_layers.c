@@ -1,4 +1,4 @@
-/* llama.cpp's split between GPU and CPU: the last N layers live on the GPU, the others in host
+/* llama.cpp's split between GPUs and CPU: the last N layers live on the GPUs, the others in host
  * memory, where the CPU computes them. N = layers + 1 moves the output matrix too; token embeddings
  * stay on the host unless they are the output matrix as well. --gpu-layers auto is resolved before
  * a plan is made. */
@@ -11,18 +11,22 @@ static void to_host(struct vs_weight *w, const struct vs_machine *machine) {
     w->home = machine->unified ? VS_HOME_GPU : VS_HOME_HOST;
 }
 
+static uint32_t layers_on_gpu(const struct vs_case *c) {
+    if (c->machine->device_count == 0)
+        return 0;
+    if (vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "all"))
+        return c->model->layers + 1;
+    return (uint32_t)vs_count(&c->axes, VS_AXIS_GPU_LAYERS);
+}
+
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
     (void)err;
     if (c->task == VS_TASK_TRAIN)
         return true;
     bool embed_on_host = vs_streq(vs_engine_rule(c->engine, "embeddings", "gpu"), "host");
-    uint32_t layers = c->model->layers, on_gpu = layers + 1;
-    if (c->machine->device_count == 0)
-        on_gpu = 0;
-    else if (!vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "all"))
-        on_gpu = (uint32_t)vs_count(&c->axes, VS_AXIS_GPU_LAYERS);
     bool cpu = !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream");
+    uint32_t layers = c->model->layers, on_gpu = layers_on_gpu(c);
     uint32_t first = on_gpu < layers ? layers - on_gpu : 0;
     for (uint32_t l = 0; l < first; l++) {
         plan->layers[l].home = c->machine->unified ? VS_HOME_GPU : VS_HOME_HOST;
@@ -40,7 +44,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
 }
 
 const struct vs_strategy vs_strategy_gpu_layers = {
-    .name = "layer split",
-    .help = "the last N layers on the GPU, the others on the CPU",
+    .name = "layer offload",
+    .help = "the last N layers on the GPUs, the others on the CPU",
     .stage = "place",
     .apply = apply};

@@ -2,6 +2,7 @@
 #include "strategy/strategy.h"
 
 #include "engine/engine.h"
+#include "hw/machine.h"
 
 static const struct vs_type *type_of(const struct vs_values *axes, enum vs_axis own) {
     const char *word = vs_given(axes, own) ? axes->at[own].text : axes->at[VS_AXIS_KV].text;
@@ -23,6 +24,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         (uint64_t)vs_engine_number(plan->c->engine, flash ? "kv_pad_flash" : "kv_pad", NULL, 1);
     uint64_t cells = (uint64_t)vs_count(axes, VS_AXIS_CTX);
     plan->kv_cells = (cells + pad - 1) / pad * pad;
+    plan->attention_on_cpu = vs_is(axes, VS_AXIS_KV_PLACE, "cpu") && !plan->c->machine->unified;
     plan->ubatch = (uint64_t)vs_count(axes, VS_AXIS_UBATCH);
     plan->kv_held = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * (size_t)plan->c->model->layers);
     if (!plan->kv_held)

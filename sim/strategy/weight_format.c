@@ -7,14 +7,22 @@ static bool upcasts(const struct vs_plan *plan) {
            vs_is(&plan->c->axes, VS_AXIS_KBIT_UPCAST, "on");
 }
 
+static bool is_expert(const struct vs_weight *w) {
+    return w->tensor->role >= VS_ROLE_EXPERT_GATE && w->tensor->role <= VS_ROLE_EXPERT_DOWN;
+}
+
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_model *model = plan->c->model;
-    (void)err;
+    struct vs_format experts = plan->format;
+    const char *word = plan->c->axes.at[VS_AXIS_WEIGHTS_EXPERTS].text;
+    if (word && !vs_format_parse(word, &experts, err))
+        return false;
     plan->kbit_upcast = upcasts(plan);
     for (size_t i = 0; i < plan->weight_count; i++) {
         struct vs_weight *w = &plan->weights[i];
-        w->type = vs_tensor_type(model, w->tensor, &plan->format, plan->rest);
-        w->bytes = vs_tensor_bytes(model, w->tensor, &plan->format, plan->rest);
+        const struct vs_format *format = is_expert(w) ? &experts : &plan->format;
+        w->type = vs_tensor_type(model, w->tensor, format, plan->rest);
+        w->bytes = vs_tensor_bytes(model, w->tensor, format, plan->rest);
         /* bitsandbytes quantizes on the fly from a 16-bit checkpoint; the others store what they
          * load. */
         if (plan->format.kind != VS_FORMAT_BNB)

@@ -3,59 +3,110 @@
 #include "engine/engine.h"
 #include "hw/machine.h"
 
+/* Numbers that the closed forms share. */
+struct shape {
+    uint64_t u, cells, d, vocab, heads, mask;
+    uint64_t expert_rows; /* activations of the routed experts of a token */
+    bool flash, pipeline;
+};
+
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-static bool head_on_gpu(const struct vs_plan *plan) {
-    for (size_t i = plan->weight_count; i-- > 0;)
-        if (plan->weights[i].tensor->role == VS_ROLE_HEAD)
-            return plan->weights[i].home == VS_HOME_GPU;
-    return plan->layers[plan->c->model->layers - 1].home == VS_HOME_GPU;
+static bool is_matrix(const struct vs_weight *w) { return vs_role_is_linear(w->tensor->role); }
+
+static const struct vs_weight *head(const struct vs_plan *plan) {
+    const struct vs_weight *w = NULL;
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        enum vs_role role = plan->weights[i].tensor->role;
+        if (role == VS_ROLE_HEAD || (role == VS_ROLE_EMBED && plan->c->model->tied_embeddings))
+            w = &plan->weights[i];
+    }
+    return w;
 }
 
-/* A host weight that the GPU multiplies in large batches is staged there; the largest one counts.
+/* Copies of a pipeline's inputs are kept where several devices hold everything. */
+static bool pipelined(const struct vs_plan *plan) {
+    if (plan->c->machine->device_count < 2 || plan->attention_on_cpu || plan->row_split)
+        return false;
+    for (size_t i = 0; i < plan->weight_count; i++)
+        if (is_matrix(&plan->weights[i]) && !vs_on_gpu(plan->weights[i].home))
+            return false;
+    return true;
+}
+
+static struct shape shape_of(const struct vs_plan *plan) {
+    const struct vs_model *m = plan->c->model;
+    struct shape s = {.d = m->hidden, .vocab = m->vocab, .heads = m->heads};
+    s.cells = plan->kv_cells * (uint64_t)vs_count(&plan->c->axes, VS_AXIS_BATCH);
+    s.u = plan->ubatch < s.cells ? plan->ubatch : s.cells;
+    s.mask = s.u * s.cells;
+    s.flash = plan->attention == VS_ATTENTION_FLASH;
+    s.pipeline = pipelined(plan);
+    if (m->experts > 0)
+        s.expert_rows = (uint64_t)m->experts_active * (m->hidden + m->moe_ffn);
+    return s;
+}
+
+/* A host weight that a device multiplies in large batches is staged there; the largest one counts.
  */
 static uint64_t largest_host_weight(const struct vs_plan *plan) {
     uint64_t largest = 0;
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
-        if (w->home != VS_HOME_GPU && vs_role_is_linear(w->tensor->role))
+        if (is_matrix(w) && !vs_on_gpu(w->home))
             largest = max(largest, w->bytes);
     }
     return largest;
 }
 
-static uint64_t largest_matrix_params(const struct vs_plan *plan) {
+static uint64_t largest_matrix_params(const struct vs_plan *plan, uint8_t device) {
     uint64_t largest = 0;
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
-        if (w->home == VS_HOME_GPU && vs_role_is_linear(w->tensor->role) &&
-            w->type->class_of != VS_CLASS_FLOAT)
+        if (is_matrix(w) && vs_gpu_home(device) == w->home && w->type->class_of != VS_CLASS_FLOAT)
             largest = max(largest, w->tensor->rows * w->tensor->cols);
     }
     return largest;
 }
 
-struct vs_compute_buffers vs_compute_buffers(const struct vs_plan *plan) {
-    const struct vs_model *m = plan->c->model;
-    uint64_t cells = plan->kv_cells * (uint64_t)vs_count(&plan->c->axes, VS_AXIS_BATCH);
-    uint64_t u = plan->ubatch < cells ? plan->ubatch : cells;
-    uint64_t d = m->hidden, mask = u * cells;
-    bool flash = plan->attention == VS_ATTENTION_FLASH;
-    struct vs_compute_buffers out = {0};
-    uint64_t scores = flash ? 0 : u * cells * m->heads;
-    uint64_t layers = scores + mask + 4 * u * d + u;
-    uint64_t logits = head_on_gpu(plan) ? u * (d + m->vocab) : 0;
-    uint64_t staged = largest_host_weight(plan);
-    out.gpu_bytes = 4 * max(layers, logits);
-    if (staged > 0)
-        out.gpu_bytes = max(out.gpu_bytes, staged + 4 * u * (d + m->vocab));
-    out.host_bytes = 4 * (mask + u * d);
-    if (vs_streq(vs_engine_rule(plan->c->engine, "prefill_gemm", "direct"), "dequantize")) {
-        uint64_t params = largest_matrix_params(plan);
-        if (params > 0)
-            out.pool_bytes = 2 * params + 4 * u * (d + m->ffn);
+static bool holds_layers(const struct vs_plan *plan, uint8_t device) {
+    for (uint32_t l = 0; l < plan->c->model->layers; l++)
+        if (!plan->layers[l].on_cpu && plan->layers[l].device == device)
+            return true;
+    return false;
+}
+
+struct vs_compute_buffer vs_compute_buffer(const struct vs_plan *plan, uint8_t device) {
+    struct shape s = shape_of(plan);
+    struct vs_compute_buffer out = {0};
+    const struct vs_weight *w = head(plan);
+    bool has_head = w && vs_gpu_home(device) == w->home;
+    uint64_t staged = device == 0 ? largest_host_weight(plan) : 0;
+    if (!holds_layers(plan, device) && !has_head && staged == 0)
+        return out;
+    uint64_t scores = s.flash ? 0 : s.mask * s.heads;
+    uint64_t layers = scores + (s.pipeline ? 4 * s.mask + 8 * s.u * s.d : s.mask + 4 * s.u * s.d);
+    if (s.expert_rows > 0)
+        layers = scores + s.mask + (s.flash ? s.mask / 2 : 0) + s.u * (s.expert_rows + s.d);
+    uint64_t logits = has_head ? s.u * (s.d + s.vocab) : 0;
+    out.bytes = 4 * max(layers, logits);
+    if (staged > 0) {
+        uint64_t rest =
+            s.expert_rows > 0 ? 4 * s.u * s.expert_rows + 6 * s.mask : 4 * s.u * (s.d + s.vocab);
+        out.bytes = max(out.bytes, staged + rest);
     }
-    if (plan->c->machine->device_count == 0)
-        return (struct vs_compute_buffers){.host_bytes = 4 * max(layers, u * (d + m->vocab))};
+    if (vs_streq(vs_engine_rule(plan->c->engine, "prefill_gemm", "direct"), "dequantize")) {
+        uint64_t params = largest_matrix_params(plan, device);
+        if (params > 0)
+            out.pool_bytes = 2 * params + 4 * s.u * (s.d + plan->c->model->ffn);
+    }
     return out;
+}
+
+uint64_t vs_host_compute_buffer(const struct vs_plan *plan) {
+    struct shape s = shape_of(plan);
+    if (plan->c->machine->device_count == 0)
+        return 4 * max((s.flash ? 0 : s.mask * s.heads) + s.mask + 4 * s.u * s.d,
+                       s.u * (s.d + s.vocab));
+    return 4 * ((s.pipeline ? 4 : 1) * s.mask + s.u * s.d);
 }

@@ -1,0 +1,237 @@
+#include "plan/pass.h"
+
+#include "engine/engine.h"
+#include "hw/machine.h"
+
+static bool is_expert(const struct vs_weight *w) {
+    return w->tensor->role >= VS_ROLE_EXPERT_GATE && w->tensor->role <= VS_ROLE_EXPERT_DOWN;
+}
+
+static bool host_matrix(const struct vs_weight *w) {
+    return vs_role_is_linear(w->tensor->role) && !is_expert(w) && !vs_on_gpu(w->home);
+}
+
+static bool device_matrix(const struct vs_weight *w) {
+    return vs_role_is_linear(w->tensor->role) && !is_expert(w) && vs_on_gpu(w->home);
+}
+
+static bool any_matrix(const struct vs_weight *w) {
+    return vs_role_is_linear(w->tensor->role) && !is_expert(w);
+}
+
+static bool host_expert(const struct vs_weight *w) { return is_expert(w) && !vs_on_gpu(w->home); }
+
+static bool device_expert(const struct vs_weight *w) { return is_expert(w) && vs_on_gpu(w->home); }
+
+static bool any(const struct vs_weight *w) { return w != NULL; }
+
+/* Bytes of a layer's weights that the filter takes. */
+static double bytes_of(const struct vs_pass *p, uint32_t layer, vs_weight_filter wanted) {
+    const struct vs_layer *l = &p->plan->layers[layer];
+    double bytes = 0;
+    for (uint32_t i = 0; i < l->weight_count; i++)
+        if (wanted(&p->plan->weights[l->first_weight + i]))
+            bytes += (double)p->plan->weights[l->first_weight + i].bytes;
+    return bytes;
+}
+
+/* The hidden state crosses the link where work moves between processors; the side that goes on
+ * waits, and the host spends its time on it. */
+void vs_pass_go_to_cpu(struct vs_pass *p, bool cpu, int32_t layer) {
+    if (p->on_cpu == cpu)
+        return;
+    vs_emit_after(&p->e, vs_emit_last(&p->e, cpu ? VS_LANE_COMPUTE : VS_LANE_CPU));
+    vs_op_id copied =
+        vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_COPY,
+                                          .lane = cpu ? VS_LANE_D2H : VS_LANE_H2D,
+                                          .what = "hidden state",
+                                          .layer = layer,
+                                          .bytes = 4.0 * (double)(p->tokens * p->m->hidden),
+                                          .cost_s = vs_pass_number(p, "switch_s", 0)});
+    vs_emit_after(&p->e, copied);
+    p->on_cpu = cpu;
+}
+
+/* From one device to the next. */
+static void hop(struct vs_pass *p, uint8_t device, int32_t layer) {
+    vs_op_id before = vs_emit_last(&p->e, VS_LANE_COMPUTE);
+    if (p->e.device == device)
+        return;
+    p->e.device = device;
+    vs_emit_after(&p->e, before);
+    vs_op_id done =
+        vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_HOP,
+                                          .lane = VS_LANE_H2D,
+                                          .what = "hidden state to the next device",
+                                          .layer = layer,
+                                          .bytes = 4.0 * (double)(p->tokens * p->m->hidden),
+                                          .cost_s = p->few ? vs_pass_number(p, "hop_s", 0) : 0});
+    vs_emit_after(&p->e, done);
+}
+
+/* Growth by concatenation: the longer copy is taken before the old one goes; all of it is read and
+ * written. */
+static void grow_cache(struct vs_pass *p, uint32_t layer) {
+    uint64_t half =
+        p->batch * vs_kv_layer_bytes(p->m, layer, p->cells, p->plan->kv_k, p->plan->kv_v) / 2;
+    for (uint32_t i = 0; i < 2; i++) {
+        vs_buffer_id old = p->plan->kv_held[2 * layer + i];
+        p->plan->kv_held[2 * layer + i] =
+            vs_emit_take(&p->e, VS_TAG_KV, "KV cache", (int32_t)layer, half);
+        vs_emit_give(&p->e, old);
+    }
+    if (p->past > 0)
+        vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
+                                          .lane = VS_LANE_COMPUTE,
+                                          .what = "KV concatenation",
+                                          .layer = (int32_t)layer,
+                                          .bytes = 4.0 * (double)half,
+                                          .launches = vs_pass_launches(p)});
+}
+
+/* Activations of one layer through PyTorch's allocator: the largest moments are attention and the
+ * MLP. */
+static void activations(struct vs_pass *p, uint32_t layer, bool mlp) {
+    const struct vs_model *m = p->m;
+    uint64_t bytes = mlp ? 2 * 3 * p->tokens * m->ffn
+                         : 2 * p->tokens * (uint64_t)(2 * m->heads + 2 * m->kv_heads) * m->head_dim;
+    vs_buffer_id a =
+        vs_emit_take(&p->e, VS_TAG_WORKSPACE, mlp ? "mlp" : "attention", (int32_t)layer, bytes);
+    vs_buffer_id scores = VS_NO_BUFFER;
+    if (!mlp && p->plan->attention == VS_ATTENTION_NAIVE)
+        scores = vs_emit_take(&p->e, VS_TAG_WORKSPACE, "attention scores", (int32_t)layer,
+                              8 * p->tokens * p->cells * m->heads);
+    vs_emit_give(&p->e, scores);
+    vs_emit_give(&p->e, a);
+}
+
+/* Small kernels of a layer: a fixed cost, and traffic of element-wise work that counts in prefill.
+ */
+static void small_kernels(struct vs_pass *p, uint32_t layer) {
+    double d = (double)p->m->hidden, f = (double)p->m->ffn, tokens = (double)p->tokens;
+    double cost = vs_pass_number(p, p->few ? "layer_s" : "prefill_layer_s", 0);
+    if (p->m->experts > 0 && bytes_of(p, layer, is_expert) > 0) {
+        cost *= vs_pass_number(p, "expert_layer_scale", 1);
+        f = (double)p->m->moe_ffn * p->m->experts_active;
+    }
+    if (cost > 0)
+        vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_FIXED,
+                                          .lane = VS_LANE_COMPUTE,
+                                          .what = "small kernels",
+                                          .layer = (int32_t)layer,
+                                          .cost_s = cost});
+    vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = "norms and activation",
+                                      .layer = (int32_t)layer,
+                                      .bytes = p->few ? 0 : tokens * (80 * d + 24 * f),
+                                      .launches = vs_pass_launches(p)});
+}
+
+static void small_operations(struct vs_pass *p, uint32_t layer) {
+    if (!p->on_cpu) {
+        small_kernels(p, layer);
+        return;
+    }
+    vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_FIXED,
+                                      .lane = VS_LANE_CPU,
+                                      .what = "small operations",
+                                      .layer = (int32_t)layer,
+                                      .cost_s = vs_pass_number(p, "cpu_layer_s", 0)});
+}
+
+/* Does the device take over host weights, copying them in for this pass? */
+static bool takes_over(const struct vs_pass *p) {
+    return p->plan->c->machine->device_count > 0 && !p->plan->streaming &&
+           (double)p->tokens >= vs_pass_number(p, "op_offload_tokens", 1e18);
+}
+
+/* Weights in host memory: copied in and multiplied on the device, one after the other, in a large
+ * batch; multiplied by the CPU otherwise. */
+static void host_work(struct vs_pass *p, uint32_t layer, vs_weight_filter wanted, double share,
+                      const char *what) {
+    const struct vs_layer *l = &p->plan->layers[layer];
+    double bytes = bytes_of(p, layer, wanted);
+    if (bytes <= 0)
+        return;
+    if (!takes_over(p)) {
+        vs_pass_go_to_cpu(p, true, (int32_t)layer);
+        vs_pass_matrices(p, l->first_weight, l->weight_count, wanted, what);
+        return;
+    }
+    vs_pass_go_to_cpu(p, false, (int32_t)layer);
+    vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
+    vs_op_id copied = vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_COPY,
+                                                        .lane = VS_LANE_H2D,
+                                                        .what = "host weights",
+                                                        .layer = (int32_t)layer,
+                                                        .bytes = bytes * share});
+    vs_emit_after(&p->e, copied);
+    vs_pass_matrices(p, l->first_weight, l->weight_count, wanted, what);
+}
+
+static void layer_pass(struct vs_pass *p, uint32_t layer) {
+    const struct vs_layer *l = &p->plan->layers[layer];
+    bool streamed = p->plan->streaming;
+    if (!l->on_cpu)
+        hop(p, l->device, (int32_t)layer);
+    vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
+    if (p->torch)
+        activations(p, layer, false);
+    if (p->grows)
+        grow_cache(p, layer);
+    vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? any_matrix : device_matrix,
+                     "linear layers");
+    if (!streamed)
+        host_work(p, layer, host_matrix, 1, "linear layers");
+    vs_pass_go_to_cpu(p, l->on_cpu || p->plan->attention_on_cpu, (int32_t)layer);
+    vs_pass_attention(p, layer);
+    vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
+    vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? is_expert : device_expert,
+                     "experts");
+    if (!streamed)
+        host_work(p, layer, host_expert, vs_pass_touched(p), "experts");
+    if (p->torch)
+        activations(p, layer, true);
+    vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
+    small_operations(p, layer);
+}
+
+static size_t head_index(const struct vs_plan *plan) {
+    size_t head = 0;
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        enum vs_role role = plan->weights[i].tensor->role;
+        if (role == VS_ROLE_HEAD || (role == VS_ROLE_EMBED && plan->c->model->tied_embeddings))
+            head = i;
+    }
+    return head;
+}
+
+static void head_pass(struct vs_pass *p) {
+    size_t head = head_index(p->plan);
+    const struct vs_weight *w = &p->plan->weights[head];
+    if (vs_on_gpu(w->home))
+        hop(p, (uint8_t)(w->home - VS_HOME_GPU), -1);
+    vs_pass_go_to_cpu(p, !vs_on_gpu(w->home) && !p->plan->streaming, -1);
+    uint64_t rows = vs_pass_rule(p, "prefill_logits", "all") ? p->tokens : p->batch;
+    uint64_t tokens = p->tokens;
+    vs_buffer_id logits = VS_NO_BUFFER;
+    if (p->torch)
+        logits = vs_emit_take(&p->e, VS_TAG_LOGITS, "logits", -1, rows * p->m->vocab * 6);
+    p->tokens = rows;
+    vs_pass_matrices(p, head, 1, any, "lm_head");
+    p->tokens = tokens;
+    vs_emit_give(&p->e, logits);
+}
+
+void vs_pass_layers(struct vs_pass *p, bool head) {
+    p->on_cpu = p->plan->layers[0].on_cpu && !takes_over(p);
+    p->e.device = 0;
+    for (uint32_t layer = 0; layer < p->m->layers && !p->e.failed; layer++) {
+        vs_fetch_need(&p->fetch, &p->e, layer);
+        layer_pass(p, layer);
+        vs_fetch_done(&p->fetch, &p->e, layer, vs_emit_last(&p->e, VS_LANE_COMPUTE));
+    }
+    if (head && !p->e.failed)
+        head_pass(p);
+}

@@ -1,0 +1,253 @@
+/* The pieces of a layer: matrices on their processor, attention over the cache. */
+#include "engine/engine.h"
+#include "hw/machine.h"
+#include "plan/pass.h"
+
+enum { FEW_TOKENS = 8 /* llama.cpp: matrix-vector kernels up to 8 columns */ };
+
+double vs_pass_number(const struct vs_pass *p, const char *name, double fallback) {
+    const struct vs_machine *m = p->plan->c->machine;
+    const char *arch = m->device_count > 0 ? m->devices[p->e.device]->arch.name : NULL;
+    return vs_engine_number(p->engine, name, arch, fallback);
+}
+
+bool vs_pass_rule(const struct vs_pass *p, const char *name, const char *word) {
+    return vs_streq(vs_engine_rule(p->engine, name, ""), word);
+}
+
+static bool is_expert(const struct vs_weight *w) {
+    return w->tensor->role >= VS_ROLE_EXPERT_GATE && w->tensor->role <= VS_ROLE_EXPERT_DOWN;
+}
+
+/* A layer's launches are spread over its operations: matrices (with dequantization before them,
+ * where that is how it is done), attention, small kernels. */
+double vs_pass_launches(const struct vs_pass *p) {
+    bool quantized = vs_format_is_quantized(&p->plan->format);
+    if (p->few)
+        return vs_pass_number(p, "layer_launches", 0) / 4;
+    double all = vs_pass_number(p, quantized ? "prefill_launches_quantized" : "prefill_launches",
+                                vs_pass_number(p, "layer_launches", 0));
+    return all / (quantized && vs_pass_rule(p, "prefill_gemm", "dequantize") ? 4 : 3);
+}
+
+static double power(double base, uint64_t exponent) {
+    double result = 1;
+    for (; exponent > 0; exponent /= 2, base *= base)
+        if (exponent % 2 == 1)
+            result *= base;
+    return result;
+}
+
+/* e^-x for x >= 0 from square roots and products alone, so that every machine rounds it alike. */
+static double exp_minus(double x) {
+    enum { HALVINGS = 20 };
+    double result = 1 - x / (double)(1 << HALVINGS);
+    for (int i = 0; i < HALVINGS; i++)
+        result *= result;
+    return result;
+}
+
+/* Square root by Newton's steps from above. */
+static double root(double x) {
+    double r = x > 1 ? x : 1;
+    for (int i = 0; i < 60; i++)
+        r = (r + x / r) / 2;
+    return r;
+}
+
+/* Share of a layer's experts that some tokens touch. Few tokens: as if drawn evenly. Many: real
+ * routing is far from even; the law and its constant were found on prefill with experts copied from
+ * the host. */
+double vs_pass_touched(const struct vs_pass *p) {
+    double all = p->m->experts, used = p->m->experts_active;
+    if (all <= 0 || used >= all)
+        return 1;
+    if (p->few)
+        return 1 - power(1 - used / all, p->tokens);
+    double skew = vs_pass_number(p, "expert_skew", 0);
+    if (skew <= 0)
+        return 1 - power(1 - used / all, p->tokens);
+    return 1 - exp_minus(skew * root((double)p->tokens * used / all));
+}
+
+/* Share of a weight's FLOPs that one token costs. */
+static double active(const struct vs_pass *p, const struct vs_weight *w) {
+    return p->share * (is_expert(w) ? (double)p->m->experts_active / (double)p->m->experts : 1);
+}
+
+static double read_bytes(const struct vs_pass *p, const struct vs_weight *w) {
+    return p->share * (double)w->bytes * (is_expert(w) ? vs_pass_touched(p) : 1);
+}
+
+/* One matrix-vector operation for each type of weights (GGUF mixes have up to three in a layer). */
+static void gemv(struct vs_pass *p, const struct vs_weight *w, size_t count,
+                 vs_weight_filter wanted, const char *what) {
+    for (size_t i = 0; i < count; i++) {
+        const struct vs_type *type = w[i].type;
+        double bytes = 0, flops = 0, kernels = 0;
+        bool seen = !wanted(&w[i]);
+        for (size_t k = 0; k < i; k++)
+            seen |= wanted(&w[k]) && w[k].type == type;
+        for (size_t k = i; k < count && !seen; k++) {
+            if (!wanted(&w[k]) || w[k].type != type)
+                continue;
+            bytes += read_bytes(p, &w[k]);
+            flops +=
+                2 * (double)vs_tensor_params(w[k].tensor) * active(p, &w[k]) * (double)p->tokens;
+            kernels++;
+        }
+        if (seen)
+            continue;
+        vs_emit_op(&p->e, &(struct vs_op){.kind = p->on_cpu ? VS_WORK_CPU_GEMV : VS_WORK_GEMV,
+                                          .lane = p->on_cpu ? VS_LANE_CPU : VS_LANE_COMPUTE,
+                                          .what = what,
+                                          .layer = w[i].tensor->layer,
+                                          .type = type,
+                                          .flops = flops,
+                                          .bytes = bytes,
+                                          .kernels = kernels,
+                                          .launches = p->on_cpu ? 0 : vs_pass_launches(p)});
+    }
+}
+
+static void gemm(struct vs_pass *p, const struct vs_weight *w, size_t count,
+                 vs_weight_filter wanted, const char *what) {
+    double flops = 0, bytes = 0, packed = 0, params = 0, kernels = 0, tokens = (double)p->tokens;
+    const struct vs_type *type = NULL;
+    int32_t layer = -1;
+    for (size_t i = 0; i < count; i++) {
+        if (!wanted(&w[i]))
+            continue;
+        double all = (double)vs_tensor_params(w[i].tensor);
+        double width = (double)(w[i].tensor->rows + w[i].tensor->cols);
+        flops += 2 * tokens * all * active(p, &w[i]);
+        bytes += read_bytes(p, &w[i]) + 2 * tokens * width * active(p, &w[i]) * w[i].tensor->count;
+        if (w[i].type->class_of != VS_CLASS_FLOAT) {
+            params += p->share * all;
+            packed += p->share * (double)w[i].bytes;
+        }
+        if (!type || w[i].type->class_of != VS_CLASS_FLOAT)
+            type = w[i].type;
+        layer = w[i].tensor->layer;
+        kernels++;
+    }
+    if (kernels == 0)
+        return;
+    if (params > 0 && vs_pass_rule(p, "prefill_gemm", "dequantize"))
+        vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_DEQUANT,
+                                          .lane = VS_LANE_COMPUTE,
+                                          .what = "dequantize",
+                                          .layer = layer,
+                                          .bytes = packed + 2 * params,
+                                          .launches = vs_pass_launches(p)});
+    vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_GEMM,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = what,
+                                      .layer = layer,
+                                      .type = type,
+                                      .flops = flops,
+                                      .bytes = bytes,
+                                      .kernels = kernels,
+                                      .launches = vs_pass_launches(p)});
+}
+
+/* All devices work on their rows of each matrix; the first one hands out and gathers. */
+static void row_split(struct vs_pass *p, const struct vs_weight *w, size_t count,
+                      vs_weight_filter wanted, const char *what) {
+    size_t n = p->plan->c->machine->device_count;
+    double all = 0, matrices = 0;
+    for (size_t i = 0; i < count; i++)
+        matrices += wanted(&w[i]);
+    for (size_t d = 0; d < n; d++)
+        all += p->plan->shares[d];
+    vs_op_id before = vs_emit_last(&p->e, VS_LANE_COMPUTE);
+    for (size_t d = n; d-- > 0;) {
+        p->e.device = (uint8_t)d;
+        p->share = p->plan->shares[d] / all;
+        if (d > 0)
+            vs_emit_after(&p->e, before);
+        if (p->tokens <= FEW_TOKENS)
+            gemv(p, w, count, wanted, what);
+        else
+            gemm(p, w, count, wanted, what);
+    }
+    p->share = 1;
+    for (size_t d = 1; d < n; d++) {
+        p->e.device = (uint8_t)d;
+        vs_op_id last = vs_emit_last(&p->e, VS_LANE_COMPUTE);
+        p->e.device = 0;
+        vs_emit_after(&p->e, last);
+    }
+    double each = vs_pass_number(p, "row_split_s", 0) +
+                  (double)n * vs_pass_number(p, "row_split_device_s", 0);
+    vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_FIXED,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = "rows handed out and gathered",
+                                      .layer = w->tensor->layer,
+                                      .cost_s = matrices * each});
+}
+
+void vs_pass_matrices(struct vs_pass *p, size_t first, size_t count, vs_weight_filter wanted,
+                      const char *what) {
+    const struct vs_weight *w = &p->plan->weights[first];
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += wanted(&w[i]);
+    if (found == 0)
+        return;
+    if (p->plan->row_split && !p->on_cpu)
+        row_split(p, w, count, wanted, what);
+    else if (p->tokens <= FEW_TOKENS || p->on_cpu)
+        gemv(p, w, count, wanted, what);
+    else
+        gemm(p, w, count, wanted, what);
+}
+
+/* Decode reads the cache: some kernels once for each query head, others once for each KV head. */
+static double cache_traffic(const struct vs_pass *p, uint32_t layer) {
+    double reads = 1;
+    if (vs_pass_number(p, "kv_reads_per_query_head", 0) > 0 && p->m->kv_heads > 0)
+        reads = (double)p->m->heads / (double)p->m->kv_heads;
+    uint64_t window = vs_layer_window(p->m, layer), cells = p->cells;
+    if (window > 0 && cells > window)
+        cells = window;
+    return reads *
+           (double)(p->batch * vs_kv_layer_bytes(p->m, layer, cells, p->plan->kv_k, p->plan->kv_v));
+}
+
+static void scores_traffic(struct vs_pass *p, uint32_t layer) {
+    double scores = (double)p->tokens * (double)p->cells * p->m->heads;
+    vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = "attention scores",
+                                      .layer = (int32_t)layer,
+                                      .bytes = vs_pass_number(p, "score_passes", 4) * 4 * scores});
+}
+
+void vs_pass_attention(struct vs_pass *p, uint32_t layer) {
+    bool naive = p->plan->attention == VS_ATTENTION_NAIVE;
+    double width = (double)p->m->heads * p->m->head_dim, past = (double)p->past;
+    double reach = naive ? (double)p->cells : past + ((double)p->cells - past) / 2;
+    struct vs_op op = {.what = "self_attn",
+                       .layer = (int32_t)layer,
+                       .lane = VS_LANE_COMPUTE,
+                       .flops = 4 * width * (double)p->tokens * reach,
+                       .kernels = 1,
+                       .launches = vs_pass_launches(p)};
+    if (p->on_cpu) {
+        op.kind = VS_WORK_CPU_ATTENTION;
+        op.lane = VS_LANE_CPU;
+        op.launches = 0;
+        op.bytes = (double)(p->batch *
+                            vs_kv_layer_bytes(p->m, layer, p->cells, p->plan->kv_k, p->plan->kv_v));
+    } else if (p->few) {
+        op.kind = naive ? VS_WORK_KV_READ_NAIVE : VS_WORK_KV_READ;
+        op.bytes = cache_traffic(p, layer);
+    } else {
+        op.kind = naive ? VS_WORK_NAIVE_ATTENTION : VS_WORK_ATTENTION;
+        op.bytes = 4 * width * (double)p->tokens;
+    }
+    vs_emit_op(&p->e, &op);
+    if (naive && !p->few && !p->on_cpu)
+        scores_traffic(p, layer);
+}
