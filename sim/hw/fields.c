@@ -30,7 +30,7 @@ const struct vs_field vs_device_fields[] = {
     DEVICE(compute.tf32_flops, false, FLOPS_LOW, FLOPS_HIGH),
     DEVICE(compute.fp16_flops, true, FLOPS_LOW, FLOPS_HIGH),
     DEVICE(compute.fp16_acc16_flops, false, FLOPS_LOW, FLOPS_HIGH),
-    DEVICE(compute.bf16_flops, true, FLOPS_LOW, FLOPS_HIGH),
+    DEVICE(compute.bf16_flops, false, FLOPS_LOW, FLOPS_HIGH),
     DEVICE(compute.fp8_flops, false, FLOPS_LOW, FLOPS_HIGH),
     DEVICE(compute.int8_flops, false, FLOPS_LOW, FLOPS_HIGH),
     DEVICE(compute.sms, true, 1, 1e6),
@@ -79,8 +79,8 @@ const struct vs_field vs_link_fields[] = {
     LINK(h2d_bytes_per_s, true, RATE_LOW, RATE_HIGH),
     LINK(d2h_bytes_per_s, true, RATE_LOW, RATE_HIGH),
     LINK(duplex_bytes_per_s, true, RATE_LOW, RATE_HIGH),
-    LINK(pageable_bytes_per_s, true, RATE_LOW, RATE_HIGH),
-    LINK(mmap_bytes_per_s, true, RATE_LOW, RATE_HIGH),
+    LINK(pageable_bytes_per_s, false, RATE_LOW, RATE_HIGH),
+    LINK(mmap_bytes_per_s, false, RATE_LOW, RATE_HIGH),
     LINK(latency_s, true, 0, 1),
 };
 const size_t vs_link_field_count = COUNT_OF(vs_link_fields);

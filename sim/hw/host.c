@@ -10,6 +10,7 @@ bool vs_host_load(struct vs_arena *arena, const char *name, struct vs_host *host
     if (!vs_hw_open(arena, "host", name, &in, err) ||
         !vs_fields_read(arena, &in.reader, vs_host_fields, vs_host_field_count, &h, NULL, err) ||
         !vs_json_get_string(&in.reader, "link", false, &h.link, err) ||
+        !vs_json_get_string(&in.reader, "storage", false, &h.storage, err) ||
         !vs_json_close(&in.reader, err))
         return false;
     h.name = in.name;

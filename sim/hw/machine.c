@@ -66,7 +66,10 @@ static bool read_board(struct building *b, struct vs_err *err) {
                           "--%s contradicts --hw %.100s, whose memory is unified",
                           b->request->host ? "host" : "link", b->request->hw);
     if (b->choice.device_count == 0 && b->request->link)
-        return vs_err_set(err, VS_ERR_INPUT, "--link contradicts --hw cpu");
+        return vs_err_set(err, VS_ERR_INPUT, "--link contradicts --hw %.100s", b->request->hw);
+    if (b->choice.host && b->request->host)
+        return vs_err_set(err, VS_ERR_INPUT, "--host contradicts --hw %.100s, which is a host",
+                          b->request->hw);
     return true;
 }
 
@@ -107,8 +110,11 @@ static bool read_parts(struct building *b, struct vs_err *err) {
     b->storage = VS_NEW(b->arena, struct vs_storage);
     if (!b->host || !b->storage)
         return vs_err_nomem(err);
-    if (!vs_host_load(b->arena, q->host ? q->host : b->board.host, b->host, err) ||
-        !vs_storage_load(b->arena, q->storage ? q->storage : b->board.storage, b->storage, err))
+    const char *host = q->host ? q->host : b->choice.host;
+    if (!vs_host_load(b->arena, host ? host : b->board.host, b->host, err))
+        return false;
+    const char *storage = host && b->host->storage ? b->host->storage : b->board.storage;
+    if (!vs_storage_load(b->arena, q->storage ? q->storage : storage, b->storage, err))
         return false;
     if (!vs_num_known(b->host->reserved_bytes))
         b->host->reserved_bytes = b->board.reserved_bytes;
@@ -298,7 +304,7 @@ static const char *full_name(struct building *b, struct vs_err *err) {
         vs_text_add(&text, "cpu");
     if (!is_unified(b))
         vs_text_printf(&text, " in %s", b->board.name);
-    if (q->host)
+    if (q->host || b->choice.host)
         vs_text_printf(&text, ", host %s", b->host->name);
     if (q->ram_bytes > 0)
         vs_text_printf(&text, ", %s RAM", vs_print_bytes(size, q->ram_bytes));

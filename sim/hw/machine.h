@@ -45,6 +45,7 @@ struct vs_device {
         struct vs_num bandwidth_bytes_per_s;
     } memory;
     struct {
+        /* fp16 accumulates in fp32; bf16 is unknown where no unit has it (fp32 rate at best) */
         struct vs_num fp32_flops, tf32_flops, fp16_flops, fp16_acc16_flops, bf16_flops, fp8_flops,
             int8_flops;
         struct vs_num sms, clock_hz, power_w;
@@ -65,8 +66,9 @@ struct vs_host {
         flops_per_core;            /* 4-bit/AVX-class GEMM rate of one core, FLOP/s */
     struct vs_num attention_flops; /* CPU attention over a cache, whole host */
     struct vs_num
-        reserved_bytes; /* what the system keeps; the machine file's where the host has none */
-    const char *link;   /* of the board's widest slot; NULL = that of the machine file */
+        reserved_bytes;  /* what the system keeps; the machine file's where the host has none */
+    const char *link;    /* of the board's widest slot; NULL = that of the machine file */
+    const char *storage; /* what stands in it; NULL = that of the machine file */
 };
 
 struct vs_link {
@@ -74,8 +76,8 @@ struct vs_link {
     struct vs_num spec_bytes_per_s;
     struct vs_num h2d_bytes_per_s, d2h_bytes_per_s; /* pinned, copy engine */
     struct vs_num duplex_bytes_per_s;               /* both directions at once, sum */
-    struct vs_num pageable_bytes_per_s;
-    struct vs_num mmap_bytes_per_s; /* from file-backed pages */
+    struct vs_num pageable_bytes_per_s;             /* unknown between devices (NVLink) */
+    struct vs_num mmap_bytes_per_s; /* from file-backed pages; unknown between devices */
     struct vs_num latency_s;
 };
 
@@ -106,7 +108,7 @@ struct vs_override {
 }; /* one `--set` */
 
 struct vs_machine_request {
-    const char *hw;                    /* NAME, FILE, NAMExN, A+B, "cpu" */
+    const char *hw;                    /* NAME, FILE, NAMExN, A+B, "cpu", a host's NAME (no GPU) */
     unsigned gpus;                     /* 0 = as hw says */
     const char *host, *link, *storage; /* replace part of the machine; NULL = the machine's own */
     uint64_t ram_bytes;     /* 0 = the host's; with unified memory: the memory's size (usable by the
@@ -115,6 +117,17 @@ struct vs_machine_request {
     const struct vs_override
         *overrides; /* those whose path begins with device., arch., host., link., storage. */
     size_t override_count;
+};
+
+/* What stands around the devices: hwprofiles/machines/NAME.json. */
+struct vs_board {
+    const char *name, *title, *file;
+    const char *host, *storage;
+    const char *link;           /* NULL with unified memory */
+    const char *const *devices; /* words as in --hw; may be none */
+    size_t device_count;
+    struct vs_num reserved_bytes;
+    const struct vs_json *net; /* object: arch or "default" -> number; or NULL */
 };
 
 /* Loads and puts together. Bad names get the three nearest. */
@@ -127,6 +140,8 @@ bool vs_host_load(struct vs_arena *arena, const char *name, struct vs_host *host
                   struct vs_err *err);
 bool vs_link_load(struct vs_arena *arena, const char *name, struct vs_link *link,
                   struct vs_err *err);
+bool vs_board_read(struct vs_arena *arena, const char *name, struct vs_board *board,
+                   struct vs_err *err);
 bool vs_storage_load(struct vs_arena *arena, const char *name, struct vs_storage *storage,
                      struct vs_err *err);
 

@@ -24,18 +24,6 @@ bool vs_device_read(struct vs_arena *arena, const char *name, struct vs_device *
 bool vs_device_settle(struct vs_arena *arena, struct vs_device *device, uint64_t ram_bytes,
                       struct vs_err *err);
 
-/* What stands around the devices: hwprofiles/machines/NAME.json. */
-struct vs_board {
-    const char *name, *title, *file;
-    const char *host, *storage;
-    const char *link;           /* NULL with unified memory */
-    const char *const *devices; /* words as in --hw; may be none */
-    size_t device_count;
-    struct vs_num reserved_bytes;
-    const struct vs_json *net; /* object: arch or "default" -> number; or NULL */
-};
-bool vs_board_read(struct vs_arena *arena, const char *name, struct vs_board *board,
-                   struct vs_err *err);
 /* The network rate of a node whose devices are of `arch` (may be NULL); unknown when the file has
  * none. */
 bool vs_board_net(struct vs_arena *arena, const struct vs_board *board, const char *arch,
@@ -50,6 +38,7 @@ struct vs_hw_choice {
     struct vs_hw_piece *pieces;
     size_t piece_count, device_count;
     const char *board; /* the machine file that --hw itself names, else NULL */
+    const char *host;  /* the host that --hw names instead of devices, else NULL */
 };
 bool vs_hw_choose(struct vs_arena *arena, const char *hw, unsigned gpus,
                   struct vs_hw_choice *choice, struct vs_err *err);

@@ -7,7 +7,7 @@
 #include "hw/parts.h"
 
 /* What --hw names becomes devices in order: NAME, FILE, NAMExN, A+B, or a machine file that lists
- * its own. */
+ * its own; or none, with "cpu" and with the name of a host. */
 
 static bool is_path(const char *word) {
     return (strchr(word, '/') || strstr(word, ".json")) && vs_file_exists(word);
@@ -136,6 +136,25 @@ static bool is_machine(struct vs_arena *arena, const char *hw) {
            !vs_data_find(arena, "hwprofiles/devices", "device", hw, &path, &ignored);
 }
 
+/* A CPU: the name of a host where no device and no machine has it. */
+static bool is_host(struct vs_arena *arena, const char *hw) {
+    const char *path = NULL;
+    struct vs_err ignored = {0};
+    if (strchr(hw, '/') || strchr(hw, '+') || strstr(hw, ".json"))
+        return false;
+    const char *relative = vs_arena_printf(arena, "hwprofiles/hosts/%s.json", hw);
+    return relative && vs_data_path(arena, relative) &&
+           !vs_data_find(arena, "hwprofiles/devices", "device", hw, &path, &ignored);
+}
+
+static bool choose_host(const char *hw, unsigned gpus, struct vs_hw_choice *choice,
+                        struct vs_err *err) {
+    if (gpus > 0)
+        return vs_err_set(err, VS_ERR_INPUT, "--gpus %u contradicts --hw %.100s", gpus, hw);
+    choice->host = hw;
+    return true;
+}
+
 static bool choose_machine(struct vs_arena *arena, const char *hw, struct vs_hw_choice *choice,
                            struct vs_err *err) {
     struct vs_board board;
@@ -166,8 +185,11 @@ bool vs_hw_choose(struct vs_arena *arena, const char *hw, unsigned gpus,
     *choice = (struct vs_hw_choice){0};
     if (vs_streq(hw, "cpu") || vs_streq(hw, "CPU"))
         return gpus == 0 || vs_err_set(err, VS_ERR_INPUT, "--gpus %u contradicts --hw cpu", gpus);
-    bool ok = is_machine(arena, hw) ? choose_machine(arena, hw, choice, err)
-                                    : split_words(arena, hw, choice, err);
+    bool machine = is_machine(arena, hw);
+    if (!machine && is_host(arena, hw))
+        return choose_host(hw, gpus, choice, err);
+    bool ok =
+        machine ? choose_machine(arena, hw, choice, err) : split_words(arena, hw, choice, err);
     if (!ok || !check_kinds(choice, err))
         return false;
     if (gpus == 0 || gpus == choice->device_count)
