@@ -6,19 +6,29 @@
 #include "base/units.h"
 #include "model/model.h"
 
-enum vs_model_place { VS_PLACE_TOP, VS_PLACE_MOE, VS_PLACE_ATTENTION };
+/* The objects of our files in which numbers stand. */
+enum vs_model_place {
+    VS_PLACE_TOP,
+    VS_PLACE_MOE,
+    VS_PLACE_MLA,
+    VS_PLACE_LINEAR,
+    VS_PLACE_MAMBA,
+    VS_PLACE_ATTENTION, /* read entry by entry, not by the table */
+    VS_PLACE_COUNT
+};
+extern const char *const vs_model_place_keys[VS_PLACE_COUNT]; /* "moe"; NULL for the top */
 
 struct vs_model_field {
     const char *name; /* for --set: "moe_ffn" */
     const char *key;  /* in our files, within `place`: "ffn" */
     enum vs_model_place place;
-    bool required;
+    bool required; /* where its object is there */
     size_t offset; /* of the uint32_t */
     uint64_t low, high;
     const char *const *hf_keys; /* aliases in config.json, NULL-terminated; NULL = never there */
 };
 
-enum { VS_MODEL_FIELD_COUNT = 13 };
+enum { VS_MODEL_FIELD_COUNT = 40 };
 extern const struct vs_model_field vs_model_fields[VS_MODEL_FIELD_COUNT];
 
 const struct vs_model_field *vs_model_field_find(const char *name); /* or NULL */
@@ -33,10 +43,15 @@ const struct vs_model_field *vs_model_flaw(const struct vs_model *model, char te
 /* Fill a zeroed model from an open root object. */
 bool vs_model_read_json(struct vs_arena *arena, struct vs_json_reader *root, struct vs_model *model,
                         uint64_t *published_params, struct vs_err *err);
-bool vs_model_read_hf(struct vs_json_reader *root, struct vs_model *model, struct vs_err *err);
+bool vs_model_read_hf(struct vs_arena *arena, struct vs_json_reader *root, struct vs_model *model,
+                      struct vs_err *err);
+/* The format that "quantization_config" names, into model->stored_format. */
+bool vs_model_read_quantization(struct vs_arena *arena, const struct vs_json_reader *root,
+                                const struct vs_json *config, struct vs_model *model,
+                                struct vs_err *err);
 
-/* Enumerates the tensors and sums the parameters; false when memory runs out. The shape must have
- * passed vs_model_flaw. */
+/* Describes the layers, enumerates the tensors and sums the parameters; false when memory runs out.
+ * The shape must have passed vs_model_flaw. */
 bool vs_model_build(struct vs_arena *arena, struct vs_model *model);
 
 #endif

@@ -1,8 +1,10 @@
 /* The rules of llama_tensor_get_type, src/llama-quant.cpp of ggerganov/llama.cpp @c392e509
- * (2025-02), for models with separate q, k and v. I-quants are taken as made with an importance
- * matrix, all others without one: so are the files whose sizes are published
- * (tests/unit/test_format.c holds them). */
+ * (2025-02). Experts, routed or shared, follow the same rules by name as a dense MLP. I-quants are
+ * taken as made with an importance matrix, all others without one: so are the files whose sizes are
+ * published (tests/unit/test_format.c holds them). */
 #include "model/gguf_mix.h"
+
+#include <string.h>
 
 #include "model/types.h"
 
@@ -63,6 +65,7 @@ static enum vs_type_id low_type(const struct mix_case *c, enum vs_role role) {
         return c->eight_experts ? VS_TYPE_Q4_K : c->base;
     case VS_ROLE_DOWN:
     case VS_ROLE_EXPERT_DOWN:
+    case VS_ROLE_SHARED_DOWN:
         return in_first_eighth(c) ? lifted : c->base;
     case VS_ROLE_O:
         if (c->eight_experts)
@@ -157,6 +160,22 @@ static enum vs_type_id gate_up_type(const struct mix_case *c) {
     return c->mix == VS_MIX_IQ3_XS && middle ? VS_TYPE_IQ3_XXS : c->base;
 }
 
+/* q, k and v in one matrix. */
+static enum vs_type_id qkv_type(const struct mix_case *c) {
+    switch (c->mix) {
+    case VS_MIX_Q3_K_M:
+    case VS_MIX_Q3_K_L:
+    case VS_MIX_IQ3_M:
+        return VS_TYPE_Q4_K;
+    case VS_MIX_Q4_K_M:
+        return VS_TYPE_Q5_K;
+    case VS_MIX_Q5_K_M:
+        return VS_TYPE_Q6_K;
+    default:
+        return c->base;
+    }
+}
+
 static enum vs_type_id layer_type(const struct mix_case *c, enum vs_role role) {
     if (is_low(c->mix))
         return low_type(c, role);
@@ -175,9 +194,17 @@ static enum vs_type_id layer_type(const struct mix_case *c, enum vs_role role) {
         return o_type(c);
     case VS_ROLE_DOWN:
     case VS_ROLE_EXPERT_DOWN:
+    case VS_ROLE_SHARED_DOWN:
         return down_type(c);
-    default:
+    case VS_ROLE_GATE:
+    case VS_ROLE_UP:
+    case VS_ROLE_EXPERT_GATE:
+    case VS_ROLE_EXPERT_UP:
+    case VS_ROLE_SHARED_GATE:
+    case VS_ROLE_SHARED_UP:
         return gate_up_type(c);
+    default:
+        return c->base;
     }
 }
 
@@ -206,10 +233,17 @@ static enum vs_type_id fitting_type(enum vs_type_id type, uint64_t cols) {
     return cols % vs_types[type].block_elements == 0 ? type : VS_TYPE_FP16;
 }
 
-const struct vs_type *vs_gguf_type(const struct vs_model *model, const struct vs_tensor *tensor,
-                                   const struct vs_format *format) {
+static bool is_qkv(const struct vs_model *model, const struct vs_tensor *tensor) {
+    if (tensor->role == VS_ROLE_STATE_IN)
+        return strstr(tensor->gguf_name, "attn_qkv") != NULL;
+    return model->fused_qkv && tensor->role >= VS_ROLE_Q && tensor->role <= VS_ROLE_V;
+}
+
+/* Whose place among its like decides: v matrices are counted apart, as not every layer has one. */
+static struct mix_case case_of(const struct vs_model *model, const struct vs_tensor *tensor,
+                               const struct vs_format *format) {
     const bool large = format->mix >= VS_MIX_L;
-    const struct mix_case c = {
+    struct mix_case c = {
         .mix = (enum vs_mix)(large ? format->mix - VS_MIX_L : format->mix),
         .base = (enum vs_type_id)(format->base - vs_types),
         .layer = tensor->layer < 0 ? 0 : (uint32_t)tensor->layer,
@@ -218,6 +252,18 @@ const struct vs_type *vs_gguf_type(const struct vs_model *model, const struct vs
         .eight_experts = model->experts == 8,
         .is_70b = model->layers == 80 && model->heads != model->kv_heads,
     };
+
+    if (tensor->role == VS_ROLE_V) {
+        c.layer = model->layer[c.layer].v_index;
+        c.layers = model->v_layers;
+    }
+    return c;
+}
+
+const struct vs_type *vs_gguf_type(const struct vs_model *model, const struct vs_tensor *tensor,
+                                   const struct vs_format *format) {
+    const bool large = format->mix >= VS_MIX_L;
+    const struct mix_case c = case_of(model, tensor, format);
     enum vs_type_id type;
 
     switch (tensor->role) {
@@ -234,8 +280,14 @@ const struct vs_type *vs_gguf_type(const struct vs_model *model, const struct vs
         else
             type = model->tied_embeddings ? output_type(&c, tensor->cols) : embed_type(&c);
         break;
+    case VS_ROLE_LAYER_EMBED:
+        type = embed_type(&c);
+        break;
     default:
-        type = c.mix == VS_MIX_FLOAT ? c.base : layer_type(&c, tensor->role);
+        if (c.mix == VS_MIX_FLOAT)
+            type = c.base;
+        else
+            type = is_qkv(model, tensor) ? qkv_type(&c) : layer_type(&c, tensor->role);
         break;
     }
     return &vs_types[fitting_type(type, tensor->cols)];

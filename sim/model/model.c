@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/data.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "model/fields.h"
@@ -46,7 +47,7 @@ static bool read_model(struct vs_arena *arena, struct vs_json_reader *r, struct 
         model->name = name_of_path(arena, model->file);
         if (!model->name)
             return vs_err_nomem(err);
-        return vs_model_read_hf(r, model, err) &&
+        return vs_model_read_hf(arena, r, model, err) &&
                (vs_model_build(arena, model) || vs_err_nomem(err));
     }
     if (schema->kind != VS_JSON_STRING || !vs_streq(schema->string, "vramsim-model/1"))
@@ -58,6 +59,39 @@ static bool read_model(struct vs_arena *arena, struct vs_json_reader *r, struct 
     return check_published(r, model, published, err);
 }
 
+/* Python writes numbers that JSON does not have: they become zeros of the same length, so that
+ * places stay right. None of them says anything about shape. */
+static void tame_numbers(char *text) {
+    static const char *const words[] = {"Infinity", "NaN"};
+    bool quoted = false;
+
+    for (char *c = text; *c; c++) {
+        if (*c == '"')
+            quoted = !quoted;
+        else if (quoted && *c == '\\' && c[1])
+            c++;
+        for (size_t i = 0; !quoted && i < sizeof words / sizeof *words; i++)
+            if (vs_starts(c, words[i])) {
+                memset(c, ' ', strlen(words[i]));
+                *c = '0';
+            }
+    }
+}
+
+enum { FILE_MOST_BYTES = 16 * 1024 * 1024 }; /* the largest public config.json has 3 MB */
+
+static bool load_json(struct vs_arena *arena, const char *path, const struct vs_json **root,
+                      struct vs_err *err) {
+    char *text = NULL;
+    size_t length = 0;
+
+    if (!vs_file_read(arena, path, FILE_MOST_BYTES, &text, &length, err))
+        return false;
+    if (!strstr(text, "\"vramsim-model/"))
+        tame_numbers(text);
+    return vs_json_parse(arena, path, text, length, root, err);
+}
+
 bool vs_model_load(struct vs_arena *arena, const char *name_or_file, const struct vs_model **model,
                    struct vs_err *err) {
     const struct vs_json *root = NULL;
@@ -66,7 +100,7 @@ bool vs_model_load(struct vs_arena *arena, const char *name_or_file, const struc
     struct vs_model *loaded;
 
     if (!vs_data_find(arena, "workloads/models", "model", name_or_file, &path, err) ||
-        !vs_json_load(arena, path, &root, err) || !vs_json_open(&r, path, "$", root, err))
+        !load_json(arena, path, &root, err) || !vs_json_open(&r, path, "$", root, err))
         return false;
     loaded = VS_NEW(arena, struct vs_model);
     if (!loaded)

@@ -112,7 +112,7 @@ START_TEST(every_file_loads) {
     size_t count = 0;
     struct vs_err err = {0};
     ck_assert(vs_data_list(&arena, "workloads/models", &names, &count, &err));
-    ck_assert_uint_ge(count, 15);
+    ck_assert_uint_ge(count, 202);
     for (size_t i = 0; i < count; i++) {
         const struct vs_model *model = model_of(names[i]);
         ck_assert_str_eq(model->name, names[i]);
@@ -299,21 +299,78 @@ START_TEST(our_files_refused) {
     refused(OURS SMALL ",\"ffn\":1e30}", "ffn");
     refused(OURS SMALL "}", "ffn");
     refused(OURS SMALL ",\"ffn\":16,\"kv_heads\":3}", "can't share 3 KV heads");
-    refused(OURS SMALL ",\"ffn\":16,\"mla\":{}}", "'mla' is not simulated");
+    refused(OURS SMALL ",\"ffn\":16,\"mla\":{}}", "no key 'kv_rank'");
+    refused(OURS SMALL ",\"ffn\":16,\"mamba\":{\"heads\":0}}", "$.mamba.heads");
+    refused(OURS SMALL ",\"ffn\":16,\"norms_per_layer\":3}", "expected 1, 2, 4 or 7");
+    refused(OURS SMALL ",\"ffn\":16,\"qk_norm\":\"some\"}", "true, false or \"all\"");
+    refused(OURS SMALL ",\"ffn\":16,\"stored_format\":\"fp9\"}", "unknown format 'fp9'");
+    refused(OURS SMALL ",\"ffn\":16,\"hybrid_pattern\":\"M\"}", "1 letters for 2 layers");
+    refused(OURS SMALL ",\"ffn\":16,\"hybrid_pattern\":\"MX\"}", "found 'X'");
+    refused(OURS SMALL ",\"ffn\":16,\"hybrid_pattern\":\"M-\"}", "some layers are Mamba");
+    refused(OURS SMALL ",\"ffn\":16,\"kv_borrowers\":2}", "2 of 2 layers can't borrow");
     refused(OURS SMALL ",\"ffn\":16,\"attn_bias\":\"q\"}", "true, false or \"qkv\"");
-    refused(OURS SMALL ",\"ffn\":16,\"attention\":[{\"layers\":\"0-3\",\"window\":4}]}",
-            "differs by layer");
-    refused(OURS SMALL ",\"ffn\":16,\"attention\":[]}", "expected one entry");
+    refused(OURS SMALL ",\"ffn\":16,\"attention\":[]}", "at least one entry");
     refused(OURS SMALL ",\"ffn\":16,\"attention\":[3]}", "object");
     refused(OURS SMALL ",\"ffn\":16,\"attention\":[{\"layers\":\"all\",\"window\":0}]}", "window");
     refused(OURS SMALL ",\"moe\":{\"experts\":2,\"experts_active\":3,\"ffn\":4}}",
             "3 active experts of 2");
     refused(OURS SMALL ",\"moe\":{\"experts\":2,\"experts_active\":1,\"ffn\":4,"
                        "\"shared_experts\":1}}",
-            "'shared_experts' is not simulated");
+            "shared_experts and shared_ffn go together");
+    refused(OURS SMALL ",\"moe\":{\"experts\":2,\"experts_active\":1,\"ffn\":4,"
+                       "\"layers\":\"1-\"}}",
+            "missing, but layer 0 has no experts");
     refused(OURS "\"layers\":4096,\"hidden\":1048576,\"heads\":16384,\"vocab\":10,\"max_ctx\":16,"
                  "\"ffn\":16777216}",
             "at most 1e15");
+}
+END_TEST
+
+#define LAYERS(entries)                                                                            \
+    OURS "\"layers\":12,\"hidden\":8,\"heads\":2,\"vocab\":10,\"ffn\":16,\"attention\":[" entries  \
+         "]}"
+#define WINDOW(layers) "{\"layers\":\"" layers "\",\"window\":4}"
+
+/* 'W' where a layer has a window. */
+static void check_windows(const char *text, const char *want) {
+    const struct vs_model *m = model_of_text(text);
+    for (uint32_t i = 0; i < m->layers; i++)
+        ck_assert_msg((vs_layer_window(m, i) == 4) == (want[i] == 'W'), "layer %u of %s", i, text);
+}
+
+START_TEST(sets_of_layers) {
+    check_windows(LAYERS(WINDOW("all")), "WWWWWWWWWWWW");
+    check_windows(LAYERS(WINDOW("3")), "...W........");
+    check_windows(LAYERS(WINDOW("0-3,7")), "WWWW...W....");
+    check_windows(LAYERS(WINDOW("9-")), ".........WWW");
+    check_windows(LAYERS(WINDOW("0 of 2")), "W.W.W.W.W.W.");
+    check_windows(LAYERS(WINDOW("0-4 of 6")), "WWWWW.WWWWW.");
+    check_windows(LAYERS(WINDOW("1,3- of 5")), ".W.WW.W.WW.W");
+    check_windows(LAYERS("{\"layers\":\"0-1\",\"chunk\":4}"), "WW..........");
+    ck_assert(model_of(file)->window_is_chunk);
+}
+END_TEST
+
+START_TEST(sets_of_layers_refused) {
+    static const char *const bad[] = {WINDOW(""),          WINDOW("12"),     WINDOW("3-1"),
+                                      WINDOW("1,1"),       WINDOW("3,1"),    WINDOW("some"),
+                                      WINDOW("1 of 0"),    WINDOW("2 of 2"), WINDOW("0 of 13"),
+                                      WINDOW("1,"),        WINDOW("-1"),     WINDOW("0 of 2 of 2"),
+                                      WINDOW("4294967297")};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char text[400];
+        snprintf(text, sizeof text, LAYERS("%s"), bad[i]);
+        refused(text, "expected layers below 12");
+    }
+    refused(LAYERS("{\"layers\":\"all\"}"), "expected \"window\", \"chunk\", \"kind\"");
+    refused(LAYERS("{\"window\":4}"), "no key 'layers'");
+    refused(LAYERS("{\"layers\":\"all\",\"kind\":\"odd\"}"), "linear, mamba or cross");
+    refused(LAYERS("{\"layers\":\"all\",\"kind\":\"linear\"}"), "linear attention");
+    refused(LAYERS(WINDOW("0") "," WINDOW("1")), "found two");
+    refused(LAYERS(WINDOW("0-3") ",{\"layers\":\"3\",\"kind\":\"cross\"}"),
+            "layer 3 stands in two entries");
+    refused(LAYERS("{\"layers\":\"0\",\"kv_heads\":1}"), "no key 'head_dim'");
+    refused(LAYERS("{\"layers\":\"0\",\"kv_heads\":3,\"head_dim\":4}"), "can't share 3 KV heads");
 }
 END_TEST
 
@@ -345,7 +402,7 @@ START_TEST(hf_config) {
     ck_assert_uint_eq(m->window, 0);
     ck_assert(m->attn_bias && m->attn_out_bias && m->tied_embeddings);
     m = model_of_text("{\"model_type\":\"llama\"," HF_7B ",\"head_dim\":64,"
-                      "\"layer_types\":[\"full_attention\",\"full_attention\"]}");
+                      "\"sliding_window\":8}");
     ck_assert_uint_eq(m->head_dim, 64);
 }
 END_TEST
@@ -368,8 +425,8 @@ START_TEST(hf_aliases) {
 END_TEST
 
 START_TEST(hf_refused) {
-    refused("{\"architectures\":[\"Qwen2ForCausalLM\"]}",
-            "unknown architecture 'Qwen2ForCausalLM'");
+    refused("{\"architectures\":[\"Qwen9ForCausalLM\"]}",
+            "unknown architecture 'Qwen9ForCausalLM'; nearest: Qwen2ForCausalLM, Qwen3ForCausalLM");
     refused("{\"architectures\":[3]}", "no architecture named");
     refused("{\"architectures\":[]}", "no architecture named");
     refused(LLAMA "\"hidden_size\":4096}", "num_hidden_layers");
@@ -377,10 +434,13 @@ START_TEST(hf_refused) {
     refused(LLAMA HF_7B ",\"num_key_value_heads\":5}", "can't share 5 KV heads");
     refused(LLAMA HF_7B ",\"head_dim\":1.5}", "head_dim");
     refused(LLAMA HF_7B ",\"mlp_bias\":1}", "true or false");
+    refused(LLAMA HF_7B ",\"text_config\":3}", "$.text_config: expected an object");
     refused(LLAMA HF_7B ",\"layer_types\":[\"full_attention\",\"sliding_attention\"]}",
-            "differs by layer");
-    refused(LLAMA HF_7B ",\"layer_types\":[\"linear\"]}", "unknown kind of attention 'linear'");
+            "2 entries for 32 layers");
     refused(LLAMA HF_7B ",\"layer_types\":[]}", "array of strings");
+    refused(LLAMA "\"num_hidden_layers\":1,\"hidden_size\":8,\"num_attention_heads\":2,"
+                  "\"vocab_size\":9,\"layer_types\":[\"linear\"]}",
+            "unknown kind of attention 'linear'");
     refused("{\"model_type\":\"llama\",\"hidden_size\":10,\"num_hidden_layers\":1,"
             "\"num_attention_heads\":3,\"vocab_size\":5,\"max_position_embeddings\":7}",
             "3 heads don't divide");
@@ -438,6 +498,8 @@ int main(void) {
     tcase_add_test(tests, gpt2);
     tcase_add_test(tests, qkv_bias_and_qk_norm);
     tcase_add_test(tests, our_files_refused);
+    tcase_add_test(tests, sets_of_layers);
+    tcase_add_test(tests, sets_of_layers_refused);
     tcase_add_test(tests, hf_config);
     tcase_add_test(tests, hf_aliases);
     tcase_add_test(tests, hf_refused);
