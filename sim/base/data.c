@@ -2,13 +2,16 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/vec.h"
 
-/* VRAMSIM_DATA_BUILD and VRAMSIM_DATA_INSTALL come from the build; either may be missing. */
+/* VRAMSIM_DATA_BUILD, VRAMSIM_DATA_INSTALL (full paths) and VRAMSIM_DATA_BESIDE (from the folder of
+ * the program) come from the build; any may be missing. */
 static const char *const built_in_roots[] = {
 #ifdef VRAMSIM_DATA_BUILD
     VRAMSIM_DATA_BUILD,
@@ -19,26 +22,66 @@ static const char *const built_in_roots[] = {
     NULL,
 };
 
+/* A parameter of all that a thread reads while one call of the public interface runs. */
+static _Thread_local const char *given_root;
+
+const char *vs_data_root_swap(const char *root) {
+    const char *before = given_root;
+    given_root = root;
+    return before;
+}
+
+/* The data of the prefix that the running program stands in, wherever that was moved; NULL where
+ * the system doesn't tell the program's path. */
+static const char *root_beside(struct vs_arena *arena) {
+#ifdef VRAMSIM_DATA_BESIDE
+    char program[4096];
+    const char *relative = VRAMSIM_DATA_BESIDE;
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0)
+        return NULL;
+    program[length] = '\0';
+    char *slash = strrchr(program, '/');
+    for (; slash && vs_starts(relative, "../"); relative += strlen("../")) {
+        *slash = '\0';
+        slash = strrchr(program, '/');
+    }
+    if (!slash)
+        return NULL;
+    *slash = '\0';
+    return vs_arena_printf(arena, "%s/%s", program, relative);
+#else
+    (void)arena;
+    return NULL;
+#endif
+}
+
 /* The folders to search, in order; NULL when memory runs out. Ends in NULL. */
 static const char **find_roots(struct vs_arena *arena) {
     size_t from_env = 0;
     char **pieces = NULL;
     const char *env = getenv("VRAMSIM_PATH");
+    const char *beside = root_beside(arena);
     if (env && env[0] != '\0') {
         pieces = vs_split(arena, env, ':', &from_env);
         if (!pieces)
             return NULL;
     }
-    size_t room = from_env + sizeof built_in_roots / sizeof built_in_roots[0];
+    size_t room = from_env + 2 + sizeof built_in_roots / sizeof built_in_roots[0];
     const char **roots = VS_NEW_ARRAY(arena, const char *, room);
     if (!roots)
         return NULL;
     size_t count = 0;
+    if (given_root)
+        roots[count++] = given_root;
     for (size_t i = 0; i < from_env; i++)
         if (pieces[i][0] != '\0')
             roots[count++] = pieces[i];
+    if (beside)
+        roots[count++] = beside;
     for (size_t i = 0; built_in_roots[i]; i++)
-        roots[count++] = built_in_roots[i];
+        if (!beside || !vs_streq(built_in_roots[i], beside))
+            roots[count++] = built_in_roots[i];
     roots[count] = NULL;
     return roots;
 }

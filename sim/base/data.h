@@ -1,6 +1,9 @@
-/* Where the data files are: each of the folders in the environment variable VRAMSIM_PATH (joined by
- * ':'), then the source tree that the program was built from, then the install prefix. The first
- * hit wins. */
+/* Where the data files are: the folder that a program gave (vs_data_root_swap), then each of the
+ * folders in the environment variable VRAMSIM_PATH (joined by ':'), then the source tree that the
+ * program was built from, then the install prefix: the one beside the running program
+ * (../share/vramsim, so that a prefix may be moved; known on Linux), then the one it was built for.
+ * The first hit wins. What gets installed knows no source tree, and what runs in the build tree
+ * looks beside no program: each is built with its own data.c. */
 #ifndef VS_BASE_DATA_H
 #define VS_BASE_DATA_H
 
@@ -23,5 +26,9 @@ bool vs_data_list(struct vs_arena *arena, const char *folder, const char *const 
 
 /* The full path of an existing file or folder below any data root, or NULL. */
 const char *vs_data_path(struct vs_arena *arena, const char *relative);
+
+/* The folder that comes before all others, for the calling thread only; NULL = none. It is
+ * borrowed: put the one before, which is returned, back before it goes. */
+const char *vs_data_root_swap(const char *root);
 
 #endif

@@ -2,7 +2,12 @@
 
 #include <stdio.h>
 
-enum { EXIT_DONE = 0, EXIT_TROUBLE = 1, EXIT_BAD_INPUT = 2, EXIT_OOM = 3, COMMANDS_MOST = 32 };
+enum {
+#define X(id, status, text) id = status,
+#include "cli/exit.def"
+#undef X
+};
+enum { COMMANDS_MOST = 32 };
 
 const struct vs_command *const vs_commands[] = {
 #define X(id) &vs_command_##id,

@@ -19,7 +19,7 @@ struct vs_cli_words {
 
 /* What the options of all commands set; a command's table names those that it knows. */
 struct vs_cli_values {
-    bool json, markdown, fail_on_oom, quiet;
+    bool json, markdown, fail_on_oom, quiet, names_only;
     const char *timeline, *plan_out, *csv, *plot; /* files to write, and a folder */
     const char *write_accuracy, *write_predicted;
     const char *axis, *sort, *vendor;
@@ -112,6 +112,26 @@ void vs_help_command(struct vs_text *out, const struct vs_command *command);
 /* "none, full, every:N, sqrt" from the words of an axis. */
 void vs_help_words(struct vs_text *out, const char *words);
 void vs_version(struct vs_text *out);
+
+/* What help and the manual page share. Tables end in a row of NULL. */
+struct vs_help_group {
+    const char *name, *heading; /* `group` of an axis */
+};
+struct vs_help_example {
+    const char *line, *what; /* `what` may be NULL */
+};
+struct vs_exit_status {
+    int status;
+    const char *text;
+};
+extern const struct vs_help_group vs_help_groups[];
+extern const struct vs_help_example vs_help_examples[];
+extern const struct vs_exit_status vs_exit_statuses[];
+extern const char vs_help_claim[]; /* what the program does, in two lines */
+extern const char vs_help_set[], vs_help_units[];
+const char *vs_help_placeholder(enum vs_axis_type type); /* "N" */
+/* Meaning, words, default and task of an axis, on one line. */
+void vs_help_axis(struct vs_text *out, const struct vs_axis_info *info);
 
 /* output.c */
 bool vs_cli_color(

@@ -2,9 +2,9 @@
 
 #include "base/data.h"
 #include "cli/cli.h"
+#include "cli/list_hw.h"
 #include "cli/listing.h"
 #include "engine/engine.h"
-#include "hw/machine.h"
 #include "model/model.h"
 #include "run/outcome.h"
 #include "work/workload.h"
@@ -17,6 +17,7 @@ static const struct vs_cli_option OPTIONS[] = {
     {"--vendor", VS_CLI_TEXT, VS_CLI_AT(vendor), "NAME", "hw: of this vendor only"},
     {"--min-memory", VS_CLI_BYTES, VS_CLI_AT(min_memory_bytes), "SIZE",
      "hw: with at least so much memory by its label"},
+    {"--names", VS_CLI_FLAG, VS_CLI_AT(names_only), NULL, "print names only, one a line"},
     VS_CLI_JSON,
     VS_CLI_QUIET,
 };
@@ -45,122 +46,6 @@ static bool each_file(struct vs_cli *cli, const char *folder, add_row add,
             return false;
     }
     return true;
-}
-
-static const struct vs_listing_column HW_COLUMNS[] = {
-    {"name", "name", false, false},          {"vendor", "vendor", false, false},
-    {"memory", "usable_bytes", true, false}, {"bandwidth", "bandwidth_bytes_per_s", true, false},
-    {"bf16", "bf16_flops", true, false},     {"link", "link", false, false},
-    {"machine", "machine", false, false},    {"title", "title", false, true},
-};
-
-static bool add_hw(struct vs_cli *cli, const char *name, struct vs_listing *listing,
-                   struct vs_err *err) {
-    struct vs_device device;
-    if (!vs_device_load(cli->arena, name, &device, err))
-        return false;
-    const char *vendor = cli->values.vendor;
-    if ((vendor && !vs_streq(vendor, device.vendor)) ||
-        device.memory.nominal_bytes.value < (double)cli->values.min_memory_bytes)
-        return true;
-    const struct vs_cell cells[COUNT_OF(HW_COLUMNS)] = {
-        vs_cell_text(device.name),
-        vs_cell_text(device.vendor),
-        vs_cell_num(cli->arena, "usable_bytes", device.memory.usable_bytes),
-        vs_cell_num(cli->arena, "bandwidth_bytes_per_s", device.memory.bandwidth_bytes_per_s),
-        vs_cell_num(cli->arena, "bf16_flops", device.compute.bf16_flops),
-        vs_cell_text(device.link),
-        vs_cell_text(device.machine),
-        vs_cell_text(device.title),
-    };
-    vs_listing_add(listing, cells);
-    return true;
-}
-
-static bool list_hw(struct vs_cli *cli, struct vs_listing *listing, struct vs_err *err) {
-    return each_file(cli, "hwprofiles/devices", add_hw, listing, err);
-}
-
-static const struct vs_listing_column HOST_COLUMNS[] = {
-    {"name", "name", false, false},
-    {"memory", "ram_bytes", true, false},
-    {"bandwidth", "bandwidth_bytes_per_s", true, false},
-    {"cores", "cores", true, false},
-    {"title", "title", false, true},
-};
-
-static bool add_host(struct vs_cli *cli, const char *name, struct vs_listing *listing,
-                     struct vs_err *err) {
-    struct vs_host host;
-    if (!vs_host_load(cli->arena, name, &host, err))
-        return false;
-    const struct vs_cell cells[COUNT_OF(HOST_COLUMNS)] = {
-        vs_cell_text(host.name),
-        vs_cell_num(cli->arena, "ram_bytes", host.ram_bytes),
-        vs_cell_num(cli->arena, "bandwidth_bytes_per_s", host.bandwidth_bytes_per_s),
-        vs_cell_num(cli->arena, "cores", host.cores),
-        vs_cell_text(host.title),
-    };
-    vs_listing_add(listing, cells);
-    return true;
-}
-
-static bool list_hosts(struct vs_cli *cli, struct vs_listing *listing, struct vs_err *err) {
-    return each_file(cli, "hwprofiles/hosts", add_host, listing, err);
-}
-
-static const struct vs_listing_column LINK_COLUMNS[] = {
-    {"name", "name", false, false},
-    {"to device", "h2d_bytes_per_s", true, false},
-    {"to host", "d2h_bytes_per_s", true, false},
-    {"title", "title", false, true},
-};
-
-static bool add_link(struct vs_cli *cli, const char *name, struct vs_listing *listing,
-                     struct vs_err *err) {
-    struct vs_link link;
-    if (!vs_link_load(cli->arena, name, &link, err))
-        return false;
-    const struct vs_cell cells[COUNT_OF(LINK_COLUMNS)] = {
-        vs_cell_text(link.name),
-        vs_cell_num(cli->arena, "h2d_bytes_per_s", link.h2d_bytes_per_s),
-        vs_cell_num(cli->arena, "d2h_bytes_per_s", link.d2h_bytes_per_s),
-        vs_cell_text(link.title),
-    };
-    vs_listing_add(listing, cells);
-    return true;
-}
-
-static bool list_links(struct vs_cli *cli, struct vs_listing *listing, struct vs_err *err) {
-    return each_file(cli, "hwprofiles/links", add_link, listing, err);
-}
-
-static const struct vs_listing_column STORAGE_COLUMNS[] = {
-    {"name", "name", false, false},
-    {"capacity", "capacity_bytes", true, false},
-    {"read", "read_bytes_per_s", true, false},
-    {"write", "write_bytes_per_s", true, false},
-    {"title", "title", false, true},
-};
-
-static bool add_storage(struct vs_cli *cli, const char *name, struct vs_listing *listing,
-                        struct vs_err *err) {
-    struct vs_storage storage;
-    if (!vs_storage_load(cli->arena, name, &storage, err))
-        return false;
-    const struct vs_cell cells[COUNT_OF(STORAGE_COLUMNS)] = {
-        vs_cell_text(storage.name),
-        vs_cell_num(cli->arena, "capacity_bytes", storage.capacity_bytes),
-        vs_cell_num(cli->arena, "read_bytes_per_s", storage.read_bytes_per_s),
-        vs_cell_num(cli->arena, "write_bytes_per_s", storage.write_bytes_per_s),
-        vs_cell_text(storage.title),
-    };
-    vs_listing_add(listing, cells);
-    return true;
-}
-
-static bool list_storage(struct vs_cli *cli, struct vs_listing *listing, struct vs_err *err) {
-    return each_file(cli, "hwprofiles/storage", add_storage, listing, err);
 }
 
 static const struct vs_listing_column MODEL_COLUMNS[] = {
@@ -364,28 +249,32 @@ static bool list_metrics(struct vs_cli *cli, struct vs_listing *listing, struct 
 
 struct kind {
     const char *name, *about;
-    const struct vs_listing_column *columns;
+    const struct vs_listing_column *columns; /* NULL: `fill` sets them */
     size_t column_count;
     bool (*fill)(struct vs_cli *cli, struct vs_listing *listing, struct vs_err *err);
+    const char *note; /* below the table */
 };
 
 static const struct kind KINDS[] = {
-    {"hw", "devices (--hw)", HW_COLUMNS, COUNT_OF(HW_COLUMNS), list_hw},
-    {"hosts", "hosts (--host)", HOST_COLUMNS, COUNT_OF(HOST_COLUMNS), list_hosts},
-    {"links", "links between host and device (--link)", LINK_COLUMNS, COUNT_OF(LINK_COLUMNS),
-     list_links},
-    {"storage", "storage (--storage)", STORAGE_COLUMNS, COUNT_OF(STORAGE_COLUMNS), list_storage},
-    {"models", "models (--model)", MODEL_COLUMNS, COUNT_OF(MODEL_COLUMNS), list_models},
+    {"hw", "devices (--hw)", NULL, 0, vs_list_hw,
+     "memory: what a process can use; ~ = by a rule, not from a log (show NAME tells which)"},
+    {"machines", "machines and cloud instances; those with devices are values of --hw", NULL, 0,
+     vs_list_machines, NULL},
+    {"hosts", "hosts (--host); without a GPU also --hw", NULL, 0, vs_list_hosts, NULL},
+    {"links", "links between host and device (--link), and between devices", NULL, 0, vs_list_links,
+     NULL},
+    {"storage", "storage (--storage)", NULL, 0, vs_list_storage, NULL},
+    {"models", "models (--model)", MODEL_COLUMNS, COUNT_OF(MODEL_COLUMNS), list_models, NULL},
     {"workloads", "named workloads (--workload)", WORKLOAD_COLUMNS, COUNT_OF(WORKLOAD_COLUMNS),
-     list_workloads},
+     list_workloads, NULL},
     {"engines", "software stacks (--engine)", ENGINE_COLUMNS, COUNT_OF(ENGINE_COLUMNS),
-     list_engines},
+     list_engines, NULL},
     {"formats", "types in which weights are stored (--weights)", FORMAT_COLUMNS,
-     COUNT_OF(FORMAT_COLUMNS), list_formats},
+     COUNT_OF(FORMAT_COLUMNS), list_formats, NULL},
     {"strategies", "strategy axes and their values", STRATEGY_COLUMNS, COUNT_OF(STRATEGY_COLUMNS),
-     list_strategies},
+     list_strategies, NULL},
     {"metrics", "what runs report and case files measure", METRIC_COLUMNS, COUNT_OF(METRIC_COLUMNS),
-     list_metrics},
+     list_metrics, NULL},
 };
 
 static const struct vs_listing_column KIND_COLUMNS[] = {
@@ -415,10 +304,23 @@ static void list_kinds(struct vs_listing *listing) {
     }
 }
 
-static void print(struct vs_cli *cli, const struct vs_listing *listing) {
+/* The first column of each listing is what the command line takes. */
+static void print_names(struct vs_text *out, const struct vs_listing *listing) {
+    for (size_t i = 0; i < vs_listing_rows(listing); i++)
+        vs_text_printf(out, "%s\n", listing->cells.at[i * listing->column_count].text);
+    out->failed = out->failed || listing->failed;
+}
+
+static void print(struct vs_cli *cli, const struct vs_listing *listing, const char *note) {
     struct vs_json_writer w;
+    if (cli->values.names_only) {
+        print_names(&cli->out, listing);
+        return;
+    }
     if (!cli->values.json) {
         vs_listing_table(listing, &cli->out);
+        if (note)
+            vs_text_printf(&cli->out, "\n%s\n", note);
         return;
     }
     vs_json_begin(&w, &cli->out);
@@ -435,7 +337,9 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
                           values->names.list.count);
     if (values->names.list.count == 1 && !find_kind(values->names.list.at[0], &kind, err))
         return false;
-    if ((values->vendor || values->min_memory_bytes > 0) && (!kind || kind->fill != list_hw))
+    if (values->names_only && values->json)
+        return vs_err_set(err, VS_ERR_INPUT, "--names and --json exclude each other");
+    if ((values->vendor || values->min_memory_bytes > 0) && (!kind || kind->fill != vs_list_hw))
         return vs_err_set(err, VS_ERR_INPUT, "--vendor and --min-memory go with: list hw");
     bool done = true;
     if (kind) {
@@ -446,14 +350,15 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
         list_kinds(&listing);
     }
     if (done)
-        print(cli, &listing);
+        print(cli, &listing, kind ? kind->note : NULL);
     vs_listing_release(&listing);
     return done;
 }
 
 const struct vs_command vs_command_list = {
     .name = "list",
-    .about = "List what is known: hw, hosts, links, storage, models, workloads, engines, formats, "
+    .about = "List what is known: hw, machines, hosts, links, storage, models, workloads, engines, "
+             "formats, "
              "strategies, metrics.",
     .usage = "[KIND] [OPTION...]",
     .more = "",

@@ -220,21 +220,29 @@ static bool show_engine(struct vs_doc *doc, const char *name, struct vs_err *err
 
 /* Which things */
 
+enum { NO_OPTION = 0 };
+
 struct kind {
     const char *name, *folder;
-    size_t offset; /* of the option's value in struct vs_cli_values */
+    size_t offset; /* of the option's value in struct vs_cli_values; NO_OPTION */
     bool (*show)(struct vs_doc *doc, const char *name, struct vs_err *err);
+    bool alone; /* only where nothing else has the name: a device is shown with its machine */
 };
 
 static const struct kind KINDS[] = {
-    {"device", "hwprofiles/devices", VS_CLI_AT(hw), vs_show_hw},
-    {"host", "hwprofiles/hosts", VS_CLI_AT(host), vs_show_host},
-    {"model", "workloads/models", VS_CLI_AT(model), show_model},
-    {"workload", "workloads", VS_CLI_AT(workload), show_workload},
-    {"engine", "workloads/engines", VS_CLI_AT(engine), show_engine},
+    {"device", "hwprofiles/devices", VS_CLI_AT(hw), vs_show_hw, false},
+    {"host", "hwprofiles/hosts", VS_CLI_AT(host), vs_show_host, false},
+    {"link", "hwprofiles/links", NO_OPTION, vs_show_link, false},
+    {"storage", "hwprofiles/storage", NO_OPTION, vs_show_storage, false},
+    {"model", "workloads/models", VS_CLI_AT(model), show_model, false},
+    {"workload", "workloads", VS_CLI_AT(workload), show_workload, false},
+    {"engine", "workloads/engines", VS_CLI_AT(engine), show_engine, false},
+    {"machine", "hwprofiles/machines", NO_OPTION, vs_show_board, true},
 };
 
 static const char *option_value(const struct vs_cli *cli, const struct kind *kind) {
+    if (kind->offset == NO_OPTION)
+        return NULL;
     return *(const char *const *)(const void *)((const char *)&cli->values + kind->offset);
 }
 
@@ -260,6 +268,8 @@ static bool show_name(struct vs_doc *doc, const char *name, struct vs_err *err) 
     for (size_t i = 0; i < COUNT_OF(KINDS); i++) {
         const char *path = NULL;
         struct vs_err ignored;
+        if (found && KINDS[i].alone)
+            continue;
         if (!vs_data_find(doc->cli->arena, KINDS[i].folder, KINDS[i].name, name, &path, &ignored))
             continue;
         found = true;

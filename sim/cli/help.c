@@ -45,7 +45,7 @@ static void entry(struct vs_text *out, const char *left, const char *text) {
 
 /* Axes */
 
-static const char *placeholder(enum vs_axis_type type) {
+const char *vs_help_placeholder(enum vs_axis_type type) {
     switch (type) {
     case VS_TYPE_COUNT:
         return "N";
@@ -90,48 +90,55 @@ static const char *only_task(const char *tasks) {
     return generate ? "generate" : "train";
 }
 
+void vs_help_axis(struct vs_text *out, const struct vs_axis_info *info) {
+    const char *task = only_task(info->tasks);
+    vs_text_add(out, info->help);
+    if (info->words[0] != '\0')
+        vs_text_add(out, ": ");
+    vs_help_words(out, info->words);
+    if (info->fallback[0] != '\0')
+        vs_text_printf(out, " (default %s)", info->fallback);
+    if (task)
+        vs_text_printf(out, " [%s]", task);
+}
+
 static void axis_entry(struct vs_text *out, const struct vs_axis_info *info) {
     struct vs_text left = {0}, text = {0};
-    vs_text_printf(&left, "--%s %s", info->name, placeholder(info->type));
-    vs_text_add(&text, info->help);
-    if (info->words[0] != '\0')
-        vs_text_add(&text, ": ");
-    vs_help_words(&text, info->words);
-    const char *task = only_task(info->tasks);
-    if (info->fallback[0] != '\0')
-        vs_text_printf(&text, " (default %s)", info->fallback);
-    if (task)
-        vs_text_printf(&text, " [%s]", task);
+    vs_text_printf(&left, "--%s %s", info->name, vs_help_placeholder(info->type));
+    vs_help_axis(&text, info);
     entry(out, vs_text_str(&left), vs_text_str(&text));
     out->failed = out->failed || left.failed || text.failed;
     vs_text_release(&left);
     vs_text_release(&text);
 }
 
+const struct vs_help_group vs_help_groups[] = {
+    {"what", "What runs where"}, {"shape", "Shape"}, {"strategy", "Strategy"},
+    {"engine", "Engine"},        {NULL, NULL},
+};
+
+const char vs_help_set[] =
+    "overrides a number of the hardware profile or the model, again and again: "
+    "--set device.memory.bandwidth=900GB/s --set model.experts_active=6";
+
 static void axis_groups(struct vs_text *out) {
-    static const struct {
-        const char *group, *heading;
-    } GROUPS[] = {
-        {"what", "What runs where"},
-        {"shape", "Shape"},
-        {"strategy", "Strategy"},
-        {"engine", "Engine"},
-    };
-    for (size_t g = 0; g < sizeof GROUPS / sizeof GROUPS[0]; g++) {
-        vs_text_printf(out, "\n%s:\n", GROUPS[g].heading);
+    for (const struct vs_help_group *group = vs_help_groups; group->name; group++) {
+        vs_text_printf(out, "\n%s:\n", group->heading);
         for (int i = 0; i < VS_AXIS_COUNT; i++) {
             const struct vs_axis_info *info = vs_axis_info((enum vs_axis)i);
-            if (vs_streq(info->group, GROUPS[g].group))
+            if (vs_streq(info->group, group->name))
                 axis_entry(out, info);
         }
-        if (g == 0)
-            entry(out, "--set PATH=VALUE",
-                  "overrides a number of the hardware profile or the model, again and again: "
-                  "--set device.memory.bandwidth=900GB/s --set model.experts_active=6");
+        if (group == vs_help_groups)
+            entry(out, "--set PATH=VALUE", vs_help_set);
     }
 }
 
 /* Commands */
+
+const char vs_help_units[] =
+    "Token counts accept 8k (= 8192). Sizes: B, KB/MB/GB/TB (powers of 1000), KiB/MiB/GiB/TiB; "
+    "rates: a size per second, Gb/s counts bits. Names: vramsim list";
 
 static void option_entry(struct vs_text *out, const struct vs_cli_option *option) {
     struct vs_text left = {0};
@@ -163,11 +170,7 @@ void vs_help_command(struct vs_text *out, const struct vs_command *command) {
         vs_text_add(out, "\nEach of these takes a comma list, which is one axis of a grid: "
                          "--seq 1024,2048,4096\n");
     vs_text_add(out, "\n");
-    wrap(
-        out,
-        "Token counts accept 8k (= 8192). Sizes: B, KB/MB/GB/TB (powers of 1000), KiB/MiB/GiB/TiB; "
-        "rates: a size per second, Gb/s counts bits. Names: vramsim list",
-        0, 0);
+    wrap(out, vs_help_units, 0, 0);
 }
 
 static void commands(struct vs_text *out) {
@@ -177,34 +180,49 @@ static void commands(struct vs_text *out) {
     entry(out, "help [COMMAND]", "print all options of a command");
 }
 
-static const char CLAIM[] = "vramsim simulates the memory hierarchy under a language model: does "
-                            "it fit, where does it run\n"
-                            "out, how fast is it, what bounds it, and which strategy is best.\n\n";
+const char vs_help_claim[] = "vramsim simulates the memory hierarchy under a language model: does "
+                             "it fit, where does it run\n"
+                             "out, how fast is it, what bounds it, and which strategy is best.\n";
 
 void vs_help_short(struct vs_text *out) {
-    vs_text_add(out, CLAIM);
-    vs_text_add(out, "usage: vramsim [COMMAND] --hw NAME --workload NAME [OPTION...]\n"
+    vs_text_add(out, vs_help_claim);
+    vs_text_add(out, "\nusage: vramsim [COMMAND] --hw NAME --workload NAME [OPTION...]\n"
                      "   try: vramsim --hw rtx4090 --workload qlora70b\n\n");
     commands(out);
 }
 
+const struct vs_help_example vs_help_examples[] = {
+    {"vramsim --hw rtx4090 --workload qlora70b", "every strategy, ranked"},
+    {"vramsim run --hw m2-ultra --workload chat8b", "one point in full"},
+    {"vramsim limit --hw a100 --workload full7b-adamw", "where it stops fitting"},
+    {"vramsim run --hw rtx3060 --model llama-3-8b --engine llamacpp --task generate "
+     "--weights q4_k_m",
+     NULL},
+    {"vramsim list hw", "devices that are known"},
+    {NULL, NULL},
+};
+
+const struct vs_exit_status vs_exit_statuses[] = {
+#define X(id, status, text) {status, text},
+#include "cli/exit.def"
+#undef X
+    {0, NULL},
+};
+
 void vs_help_program(struct vs_text *out) {
     vs_help_short(out);
     entry(out, "-V, --version", "print version and commit");
-    vs_text_add(out,
-                "\nWithout a command it is `sweep`. Examples:\n"
-                "  vramsim --hw rtx4090 --workload qlora70b               every strategy, ranked\n"
-                "  vramsim run --hw m2-ultra --workload chat8b            one point in full\n"
-                "  vramsim limit --hw a100 --workload full7b-adamw        where it stops fitting\n"
-                "  vramsim run --hw rtx3060 --model llama-3-8b --engine llamacpp --task generate "
-                "--weights q4_k_m\n"
-                "  vramsim list hw                                        devices that are known\n"
-                "\nFiles are searched in the folders of VRAMSIM_PATH (joined by ':'), then where "
-                "the program "
-                "was\nbuilt, then where it is installed. NO_COLOR is honoured.\n"
-                "\nExit status:\n"
-                "  0  done; a predicted lack of memory is a result\n"
-                "  1  could not finish: input, output, memory\n"
-                "  2  bad usage or bad input\n"
-                "  3  predicted lack of memory, only with --fail-on-oom\n");
+    vs_text_add(out, "\nWithout a command it is `sweep`. Examples:\n");
+    for (const struct vs_help_example *example = vs_help_examples; example->line; example++) {
+        if (example->what)
+            vs_text_printf(out, "  %-55s%s\n", example->line, example->what);
+        else
+            vs_text_printf(out, "  %s\n", example->line);
+    }
+    vs_text_add(out, "\nFiles are searched in the folders of VRAMSIM_PATH (joined by ':'), then "
+                     "where the program was\n"
+                     "built, then where it is installed. NO_COLOR is honoured.\n"
+                     "\nExit status:\n");
+    for (const struct vs_exit_status *status = vs_exit_statuses; status->text; status++)
+        vs_text_printf(out, "  %d  %s\n", status->status, status->text);
 }

@@ -32,5 +32,9 @@ void vs_doc_number(struct vs_doc *doc, struct vs_listing *listing, const char *s
 /* show_hw.c */
 bool vs_show_hw(struct vs_doc *doc, const char *name, struct vs_err *err);
 bool vs_show_host(struct vs_doc *doc, const char *name, struct vs_err *err);
+bool vs_show_link(struct vs_doc *doc, const char *name, struct vs_err *err);
+bool vs_show_storage(struct vs_doc *doc, const char *name, struct vs_err *err);
+/* A machine file by itself: a board without devices, or, with devices, all of them in it. */
+bool vs_show_board(struct vs_doc *doc, const char *name, struct vs_err *err);
 
 #endif

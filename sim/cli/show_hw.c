@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/json.h"
 #include "cli/show.h"
 #include "hw/machine.h"
 
@@ -55,6 +56,22 @@ static bool shown_before(const struct vs_machine *machine, size_t index) {
     return false;
 }
 
+/* What a profile says in words: other names of it, and what one should know about it. */
+static void show_words(struct vs_doc *doc, const char *file) {
+    const struct vs_json *root = NULL, *list = NULL, *about = NULL;
+    struct vs_err ignored;
+    const char *names = NULL;
+    if (!vs_json_load(doc->cli->arena, file, &root, &ignored) || root->kind != VS_JSON_OBJECT)
+        return;
+    list = vs_json_member(root, "aliases");
+    for (const struct vs_json *a = list ? list->child : NULL; a && a->string; a = a->next)
+        names = vs_arena_printf(doc->cli->arena, "%s%s%s", names ? names : "", names ? " " : "",
+                                a->string);
+    about = vs_json_member(root, "about");
+    vs_doc_property(doc, "aliases", vs_cell_text(names));
+    vs_doc_property(doc, "about", vs_cell_text(about ? about->string : NULL));
+}
+
 static void show_device(struct vs_doc *doc, const struct vs_device *device) {
     static const char *const KINDS[] = {[VS_DEVICE_DISCRETE] = "a card with its own memory",
                                         [VS_DEVICE_UNIFIED] = "shares one memory with the CPU",
@@ -67,6 +84,7 @@ static void show_device(struct vs_doc *doc, const struct vs_device *device) {
     vs_doc_property(doc, "memory", vs_cell_text(device->memory.kind));
     vs_doc_property(doc, "link", vs_cell_text(device->link));
     vs_doc_property(doc, "machine", vs_cell_text(device->machine));
+    show_words(doc, device->file);
     vs_doc_numbers_begin(&numbers, "Numbers");
     add_device(doc, &numbers, device);
     vs_doc_section(doc, &numbers);
@@ -130,15 +148,60 @@ bool vs_show_hw(struct vs_doc *doc, const char *name, struct vs_err *err) {
     return true;
 }
 
+/* A profile that is one table of numbers. */
+static void show_part(struct vs_doc *doc, const struct part *part, const char *name,
+                      const char *title, const char *file) {
+    struct vs_listing numbers;
+    vs_doc_begin(doc, part->prefix, name, title, file);
+    show_words(doc, file);
+    vs_doc_numbers_begin(&numbers, "Numbers");
+    add_numbers(doc, &numbers, part);
+    vs_doc_section(doc, &numbers);
+    vs_doc_end(doc);
+    vs_listing_release(&numbers);
+}
+
 bool vs_show_host(struct vs_doc *doc, const char *name, struct vs_err *err) {
     struct vs_host host;
-    struct vs_listing numbers;
     if (!vs_host_load(doc->cli->arena, name, &host, err))
         return false;
     const struct part part = {"host", vs_host_fields, vs_host_field_count, &host};
-    vs_doc_begin(doc, "host", host.name, host.title, host.file);
+    show_part(doc, &part, host.name, host.title, host.file);
+    return true;
+}
+
+bool vs_show_link(struct vs_doc *doc, const char *name, struct vs_err *err) {
+    struct vs_link link;
+    if (!vs_link_load(doc->cli->arena, name, &link, err))
+        return false;
+    const struct part part = {"link", vs_link_fields, vs_link_field_count, &link};
+    show_part(doc, &part, link.name, link.title, link.file);
+    return true;
+}
+
+bool vs_show_storage(struct vs_doc *doc, const char *name, struct vs_err *err) {
+    struct vs_storage storage;
+    if (!vs_storage_load(doc->cli->arena, name, &storage, err))
+        return false;
+    const struct part part = {"storage", vs_storage_fields, vs_storage_field_count, &storage};
+    show_part(doc, &part, storage.name, storage.title, storage.file);
+    return true;
+}
+
+bool vs_show_board(struct vs_doc *doc, const char *name, struct vs_err *err) {
+    struct vs_board board;
+    struct vs_listing numbers;
+    if (!vs_board_read(doc->cli->arena, name, &board, err))
+        return false;
+    if (board.device_count > 0)
+        return vs_show_hw(doc, name, err);
+    vs_doc_begin(doc, "machine", board.name, board.title, board.file);
+    vs_doc_property(doc, "host", vs_cell_text(board.host));
+    vs_doc_property(doc, "link", vs_cell_text(board.link));
+    vs_doc_property(doc, "storage", vs_cell_text(board.storage));
     vs_doc_numbers_begin(&numbers, "Numbers");
-    add_numbers(doc, &numbers, &part);
+    vs_doc_number(doc, &numbers, "reserved", "reserved_bytes", "reserved_bytes",
+                  board.reserved_bytes);
     vs_doc_section(doc, &numbers);
     vs_doc_end(doc);
     vs_listing_release(&numbers);

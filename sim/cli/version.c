@@ -1,13 +1,11 @@
 #include "cli/cli.h"
+#include "vramsim.h"
 
-/* Both come from the build. The commit stands here only, so that output doesn't change with it. */
-#ifndef VRAMSIM_VERSION
-#define VRAMSIM_VERSION "unknown"
-#endif
+/* From the build. It stands here only, so that output doesn't change with the commit. */
 #ifndef VRAMSIM_COMMIT
 #define VRAMSIM_COMMIT "unknown"
 #endif
 
 void vs_version(struct vs_text *out) {
-    vs_text_add(out, "vramsim " VRAMSIM_VERSION " (commit " VRAMSIM_COMMIT ")\n");
+    vs_text_printf(out, "vramsim %s (commit %s)\n", vramsim_version(), VRAMSIM_COMMIT);
 }
