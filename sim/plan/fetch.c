@@ -1,23 +1,56 @@
 #include "plan/fetch.h"
 
-uint64_t vs_layer_fetch_bytes(const struct vs_plan *plan, uint32_t layer) {
-    const struct vs_layer *l = &plan->layers[layer];
+/* Bytes of a weight while it is in use: sharded fp32 weights are gathered in the compute type. */
+static uint64_t gathered_bytes(const struct vs_plan *plan, const struct vs_weight *w) {
+    uint64_t bytes = w->bytes;
+    if (plan->shard.weights && w->type == plan->rest && plan->precision.compute == 2)
+        bytes = 2 * vs_tensor_params(w->tensor);
+    if (plan->gather_units)
+        bytes += vs_weight_adapter_params(w) * plan->precision.adapter;
+    return bytes;
+}
+
+/* A unit is a layer, or (-1) what stands outside the layers. */
+uint64_t vs_unit_fetch_bytes(const struct vs_plan *plan, int32_t unit) {
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < l->weight_count; i++) {
-        const struct vs_weight *w = &plan->weights[l->first_weight + i];
-        if (vs_on_gpu(w->home) || l->on_cpu)
-            continue;
-        bytes += w->bytes;
-        if (plan->gather_units)
-            bytes += vs_weight_adapter_params(w) * plan->precision.adapter;
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        const struct vs_weight *w = &plan->weights[i];
+        bool away = !vs_on_gpu(w->home) || plan->shard.weights;
+        if (w->tensor->layer == unit && away && (unit < 0 || !plan->layers[unit].on_cpu))
+            bytes += gathered_bytes(plan, w);
     }
     return bytes;
+}
+
+/* Each rank brings its shard from the host, if it lives there; then the ranks gather. */
+vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes) {
+    const struct vs_plan *plan = e->plan;
+    vs_op_id done = VS_NO_OP;
+    bool from_host = plan->streaming;
+    if (from_host)
+        done =
+            vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_COPY,
+                                          .lane = VS_LANE_H2D,
+                                          .what = "fetch layer",
+                                          .layer = unit,
+                                          .bytes = (double)vs_shard(plan, plan->ranks > 1, bytes),
+                                          .pinned = plan->pinned});
+    if (plan->ranks < 2 || !plan->shard.weights)
+        return done;
+    vs_emit_after(e, done);
+    return vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_GATHER,
+                                         .lane = VS_LANE_COMM,
+                                         .what = "all-gather",
+                                         .layer = unit,
+                                         .bytes = (double)bytes,
+                                         .launches = 1});
 }
 
 bool vs_fetch_begin(struct vs_fetch *f, struct vs_plan *plan, bool backward, struct vs_err *err) {
     uint32_t layers = plan->c->model->layers;
     *f = (struct vs_fetch){
         .layers = layers, .use_count = layers * (backward ? 2 : 1), .ahead = plan->prefetch};
+    f->overlap = plan->overlap > plan->prefetch ? plan->overlap : plan->prefetch;
     f->held = VS_NEW_ARRAY(plan->arena, vs_buffer_id, f->use_count);
     f->copied = VS_NEW_ARRAY(plan->arena, vs_op_id, f->use_count);
     f->done = VS_NEW_ARRAY(plan->arena, vs_op_id, f->use_count);
@@ -42,7 +75,7 @@ static bool is_turn(const struct vs_fetch *f, uint32_t use) {
 static void copy(struct vs_fetch *f, struct vs_emit *e, uint32_t use) {
     struct vs_plan *plan = e->plan;
     uint32_t layer = layer_of(f, use);
-    uint64_t bytes = vs_layer_fetch_bytes(plan, layer);
+    uint64_t bytes = vs_unit_fetch_bytes(plan, (int32_t)layer);
     if (bytes == 0)
         return;
     if (is_turn(f, use)) {
@@ -51,16 +84,11 @@ static void copy(struct vs_fetch *f, struct vs_emit *e, uint32_t use) {
         f->held[use - 1] = VS_NO_BUFFER;
         return;
     }
-    if (use > f->ahead)
-        vs_emit_after(e, f->done[use - f->ahead - 1]);
+    if (use > f->overlap)
+        vs_emit_after(e, f->done[use - f->overlap - 1]);
     enum vs_tag tag = plan->gather_units ? VS_TAG_GATHERED : VS_TAG_STREAMED;
     f->held[use] = vs_emit_take(e, tag, "layer weights", (int32_t)layer, bytes);
-    f->copied[use] = vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_COPY,
-                                                   .lane = VS_LANE_H2D,
-                                                   .what = "fetch layer",
-                                                   .layer = (int32_t)layer,
-                                                   .bytes = (double)bytes,
-                                                   .pinned = plan->pinned});
+    f->copied[use] = vs_emit_unit_copy(e, (int32_t)layer, bytes);
 }
 
 void vs_fetch_need(struct vs_fetch *f, struct vs_emit *e, uint32_t use) {

@@ -12,7 +12,7 @@
 struct vs_fetch {
     uint32_t use_count, next; /* uses in all; the next use to be copied */
     uint32_t layers;
-    unsigned ahead;
+    unsigned ahead, overlap;
     vs_buffer_id *held;      /* per use: the copy on the GPU, or VS_NO_BUFFER */
     vs_op_id *copied, *done; /* per use: its copy, the last operation of its use */
 };
@@ -23,7 +23,10 @@ bool vs_fetch_begin(struct vs_fetch *f, struct vs_plan *plan, bool backward, str
 void vs_fetch_need(struct vs_fetch *f, struct vs_emit *e, uint32_t use);
 void vs_fetch_done(struct vs_fetch *f, struct vs_emit *e, uint32_t use, vs_op_id last);
 
-/* Bytes of a layer that cross the link for one use. */
-uint64_t vs_layer_fetch_bytes(const struct vs_plan *plan, uint32_t layer);
+/* Bytes of a unit (a layer; -1: what stands outside the layers) that must be brought to the GPU for
+ * one use. */
+uint64_t vs_unit_fetch_bytes(const struct vs_plan *plan, int32_t unit);
+/* Brings them: over the link, from the other ranks, or both. Returns the last operation. */
+vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 #include "hw/machine.h"
+#include "plan/train.h"
 
 /* Names of data folders: what a tensor becomes on its way. */
 static bool quantizes_on_load(const struct vs_plan *plan, const struct vs_weight *w) {
@@ -27,12 +28,13 @@ static bool pinned_units(const struct vs_plan *plan, uint64_t **bytes, struct vs
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
         if (w->home == VS_HOME_PINNED)
-            (*bytes)[w->tensor->layer < 0 ? layers : (uint32_t)w->tensor->layer] += w->bytes;
+            (*bytes)[w->tensor->layer < 0 ? layers : (uint32_t)w->tensor->layer] +=
+                vs_shard(plan, plan->shard.weights, w->bytes);
     }
     return true;
 }
 
-bool vs_plan_weight_buffers(struct vs_plan *plan, struct vs_err *err) {
+static bool weight_buffers(struct vs_plan *plan, struct vs_err *err) {
     uint64_t *unit_bytes;
     if (!pinned_units(plan, &unit_bytes, err))
         return false;
@@ -42,7 +44,7 @@ bool vs_plan_weight_buffers(struct vs_plan *plan, struct vs_err *err) {
                               .layer = w->tensor->layer,
                               .home = (uint8_t)w->home,
                               .tag = VS_TAG_WEIGHTS,
-                              .bytes = w->bytes};
+                              .bytes = vs_shard(plan, plan->shard.weights, w->bytes)};
         if (w->home == VS_HOME_PINNED) {
             uint64_t *unit = &unit_bytes[b.layer < 0 ? plan->c->model->layers : (uint32_t)b.layer];
             b.what = b.layer < 0 ? "embeddings and head" : "weights";
@@ -56,6 +58,11 @@ bool vs_plan_weight_buffers(struct vs_plan *plan, struct vs_err *err) {
             return vs_err_nomem(err);
     }
     return true;
+}
+
+bool vs_plan_buffers(struct vs_plan *plan, struct vs_err *err) {
+    return weight_buffers(plan, err) &&
+           (plan->c->task != VS_TASK_TRAIN || vs_plan_train_buffers(plan, err));
 }
 
 static void read_file(struct vs_emit *e, const struct vs_weight *w) {
@@ -182,7 +189,8 @@ bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struc
     if (!arrived)
         return vs_err_nomem(err);
     vs_emit_begin(&e, plan, phase, "load");
-    for (unsigned d = 0; d < plan->c->machine->device_count; d++) {
+    unsigned devices = plan->ranks > 1 ? 1 : (unsigned)plan->c->machine->device_count;
+    for (unsigned d = 0; d < devices; d++) {
         struct vs_buffer context = {.what = "context and kernels",
                                     .layer = -1,
                                     .home = (uint8_t)vs_gpu_home(d),
@@ -191,6 +199,13 @@ bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struc
                                     .bytes = needs->context_bytes};
         vs_emit_take_in(&e, &context);
     }
+    struct vs_buffer communicator = {.what = "communicator",
+                                     .layer = -1,
+                                     .home = VS_HOME_GPU,
+                                     .tag = VS_TAG_CONTEXT,
+                                     .raw = true,
+                                     .bytes = plan->ranks > 1 ? needs->communicator_bytes : 0};
+    vs_emit_take_in(&e, &communicator);
     if (one_buffer(plan))
         load_as_one(&e);
     else

@@ -5,13 +5,15 @@
 
 #include "plan/emit.h"
 
-/* Creates the buffers of weights at their homes. Call once, after the strategies. */
-bool vs_plan_weight_buffers(struct vs_plan *plan, struct vs_err *err);
+/* Creates the buffers that last: of weights at their homes and, in training, of gradients, master
+ * copies and states. Call once, after the strategies. */
+bool vs_plan_buffers(struct vs_plan *plan, struct vs_err *err);
 
 /* context: bytes that the process takes on the device before anything else; workspace: BLAS scratch
  * that stays (through the allocator). */
 struct vs_load_needs {
     uint64_t context_bytes, workspace_bytes;
+    uint64_t communicator_bytes; /* NCCL's, where there are several ranks */
 };
 bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struct vs_phase *phase,
                   struct vs_err *err);

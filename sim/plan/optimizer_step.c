@@ -17,7 +17,8 @@ static const double FOREACH_PASSES = 2.2, OTHER_PASSES = 1.2;
 static uint64_t state_bytes(const struct vs_plan *plan, const struct vs_trained *one) {
     if (plan->optimizer.eight_bit && one->params >= EIGHT_BIT_MIN_ELEMENTS)
         return one->params + 4 * ((one->params + ABSMAX_BLOCK - 1) / ABSMAX_BLOCK);
-    return one->params * one->element;
+    bool bnb = plan->optimizer.eight_bit || plan->optimizer.paged;
+    return one->params * (bnb ? 4 : one->element);
 }
 
 static vs_buffer_id make(struct vs_plan *plan, const char *what, int32_t layer, enum vs_tag tag,
@@ -55,9 +56,11 @@ static bool make_states(struct vs_plan *plan, struct vs_trained *one) {
 
 static bool add(struct vs_plan *plan, int32_t layer, uint64_t params, unsigned element,
                 unsigned grad_bytes, vs_buffer_id *grad) {
-    struct vs_trained one = {.layer = layer, .params = params, .element = element};
+    uint64_t own = vs_shard(plan, plan->shard.grads, params);
+    struct vs_trained one = {
+        .layer = layer, .params = vs_shard(plan, plan->shard.states, params), .element = element};
     one.state[0] = one.state[1] = VS_NO_BUFFER;
-    one.grad = *grad = make(plan, "gradient", layer, VS_TAG_GRADIENTS, params * grad_bytes);
+    one.grad = *grad = make(plan, "gradient", layer, VS_TAG_GRADIENTS, own * grad_bytes);
     return one.grad != VS_NO_BUFFER && make_states(plan, &one) && vs_vec_push(&plan->trained, one);
 }
 
@@ -65,8 +68,8 @@ static bool train_tensor(struct vs_plan *plan, struct vs_weight *w) {
     const struct vs_precision *p = &plan->precision;
     uint64_t params = vs_tensor_params(w->tensor);
     if (p->master > 0) {
-        w->master =
-            make(plan, "master weights", w->tensor->layer, VS_TAG_OPTIMIZER, params * p->master);
+        w->master = make(plan, "master weights", w->tensor->layer, VS_TAG_OPTIMIZER,
+                         vs_shard(plan, plan->shard.states, params) * p->master);
         if (w->master == VS_NO_BUFFER)
             return false;
     }
@@ -77,7 +80,8 @@ static bool train_tensor(struct vs_plan *plan, struct vs_weight *w) {
 static bool train_adapter(struct vs_plan *plan, struct vs_weight *w) {
     unsigned element = plan->precision.adapter;
     uint64_t params = vs_weight_adapter_params(w);
-    w->adapter = make(plan, "adapter", w->tensor->layer, VS_TAG_ADAPTERS, params * element);
+    w->adapter = make(plan, "adapter", w->tensor->layer, VS_TAG_ADAPTERS,
+                      vs_shard(plan, plan->shard.weights, params) * element);
     return w->adapter != VS_NO_BUFFER &&
            add(plan, w->tensor->layer, params, element, element, &w->adapter_grad);
 }
@@ -147,12 +151,28 @@ static void update_at_once(struct vs_emit *e, double bytes) {
         vs_emit_give(e, (vs_buffer_id)id);
 }
 
+/* Updated on the CPU, used on the GPU. */
+static void copy_up(struct vs_emit *e) {
+    double bytes = 0;
+    for (size_t i = 0; i < e->plan->trained.count; i++)
+        bytes += (double)e->plan->trained.at[i].params * e->plan->precision.compute;
+    vs_emit_after(e, vs_emit_last(e, VS_LANE_CPU));
+    vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_COPY,
+                                  .lane = VS_LANE_H2D,
+                                  .what = "new weights",
+                                  .layer = -1,
+                                  .bytes = bytes,
+                                  .pinned = e->plan->pinned});
+}
+
 bool vs_emit_optimizer_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err) {
     struct vs_emit e;
     vs_emit_begin(&e, plan, phase, "optimizer step");
     double bytes = take_states(&e);
     if (!plan->optimizer.paged)
         update_at_once(&e, bytes);
+    if (plan->optimizer_on_cpu && !plan->streaming)
+        copy_up(&e);
     for (size_t i = 0; i < plan->trained.count; i++)
         vs_emit_give(&e, plan->trained.at[i].grad);
     return vs_emit_end(&e, err);

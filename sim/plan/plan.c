@@ -41,6 +41,7 @@ bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_
     const struct vs_model *model = c->model;
     memset(plan, 0, sizeof *plan);
     plan->c = c;
+    plan->ranks = 1;
     plan->arena = arena;
     if (!vs_format_parse(c->axes.at[VS_AXIS_WEIGHTS].text, &plan->format, err))
         return false;
@@ -89,4 +90,8 @@ uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only
             params += vs_tensor_params(w->tensor);
     }
     return params;
+}
+
+uint64_t vs_shard(const struct vs_plan *plan, bool sharded, uint64_t bytes) {
+    return sharded ? (bytes + plan->ranks - 1) / plan->ranks : bytes;
 }

@@ -26,12 +26,13 @@ static inline enum vs_home vs_gpu_home(unsigned device) {
 }
 static inline bool vs_on_gpu(unsigned home) { return home >= VS_HOME_GPU; }
 
-/* Streams: operations of a lane run in the order of issue. The first three are each device's own.
+/* Streams: operations of a lane run in the order of issue. The first four are each device's own.
  */
 enum vs_lane {
     VS_LANE_COMPUTE,
     VS_LANE_H2D,
     VS_LANE_D2H,
+    VS_LANE_COMM,  /* collectives */
     VS_LANE_ISSUE, /* the host thread that launches kernels */
     VS_LANE_CPU,   /* host threads that compute */
     VS_LANE_STORAGE,
@@ -54,8 +55,10 @@ enum vs_work_kind {
     VS_WORK_DEQUANT,         /* packed weights to 16 bit */
     VS_WORK_FIXED,           /* small kernels: seconds from the engine file */
     VS_WORK_OPTIMIZER,
-    VS_WORK_COPY, /* over the link, direction by lane */
-    VS_WORK_HOP,  /* a hidden state from one device to the next, through the host */
+    VS_WORK_COPY,       /* over the link, direction by lane */
+    VS_WORK_HOP,        /* a hidden state from one device to the next, through the host */
+    VS_WORK_GATHER,     /* all-gather, or reduce-scatter: `bytes` of the whole array */
+    VS_WORK_ALL_REDUCE, /* `bytes` of the array */
     VS_WORK_CPU_GEMV,
     VS_WORK_CPU_GEMM,
     VS_WORK_CPU_ATTENTION,
@@ -196,6 +199,12 @@ struct vs_plan {
     bool streaming;    /* layers whose home is not the GPU are copied at each use */
     bool pinned;       /* host copies of weights are page-locked */
     unsigned prefetch; /* layers fetched ahead */
+    uint32_t ranks;    /* data-parallel: one of them is written, the others are equal */
+    struct {
+        bool weights, grads, states; /* split over the ranks */
+    } shard;
+    unsigned overlap;  /* uses that a copy may run before its own, while memory is taken `prefetch`
+                          ahead */
     bool gather_units; /* FSDP: a unit is copied whole into a fresh buffer, before use and again for
                           backward */
 
@@ -229,6 +238,9 @@ void vs_plan_release(struct vs_plan *plan);
 
 /* Adds a buffer; VS_NO_BUFFER when memory runs out. */
 vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer);
+
+/* The part of `bytes` that one rank holds where they are sharded. */
+uint64_t vs_shard(const struct vs_plan *plan, bool sharded, uint64_t bytes);
 
 /* Sums that several phases need. */
 uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only);

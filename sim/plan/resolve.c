@@ -425,16 +425,19 @@ enum { VS_DEVICES_MODELLED = 64 };
 static bool check_machine(const struct vs_machine *m, const struct vs_engine *engine,
                           const char *task, struct vs_values *v, struct vs_err *err) {
     const char *why;
-    bool split = vs_engine_supports(
-        engine, task, "split", v->at[VS_AXIS_SPLIT].text ? v->at[VS_AXIS_SPLIT].text : "layer");
-    if (m->device_count > 1 && !split)
+    bool train = vs_streq(task, "train");
+    bool several =
+        train ? vs_streq(vs_engine_rule(engine, "ranks", "off"), "on")
+              : vs_engine_supports(engine, task, "split",
+                                   v->at[VS_AXIS_SPLIT].text ? v->at[VS_AXIS_SPLIT].text : "layer");
+    if (m->device_count > 1 && !several)
         return vs_err_at(err, NULL, 0, 0,
                          "%s: several devices are not modelled yet for engine '%s'; expected one",
                          m->hw, engine->name);
-    if (m->device_count > VS_DEVICES_MODELLED)
+    if (!train && m->device_count > VS_DEVICES_MODELLED)
         return vs_err_at(err, NULL, 0, 0, "%s: found %zu devices, expected at most %d in one run",
                          m->hw, m->device_count, VS_DEVICES_MODELLED);
-    if (m->device_count == 0 && vs_streq(task, "train"))
+    if (m->device_count == 0 && train)
         return vs_err_at(err, NULL, 0, 0,
                          "--hw %s: training on a CPU is not modelled; expected a device", m->hw);
     if (vs_engine_runs_on(engine, m, &v->at[VS_AXIS_WEIGHTS], &why))
@@ -444,6 +447,28 @@ static bool check_machine(const struct vs_machine *m, const struct vs_engine *en
                      engine->name, v->at[VS_AXIS_WEIGHTS].text, m->hw, why);
 }
 
+/* Experts are run by `generate` only. */
+static bool check_model(const struct vs_model *m, const char *task, struct vs_err *err) {
+    const char *lacking = vs_model_unsupported(m);
+    if (!lacking && m->experts > 0 && vs_streq(task, "train"))
+        lacking = "mixture-of-experts layers";
+    return !lacking || vs_err_at(err, NULL, 0, 0,
+                                 "--model %s: %s are not modelled yet for --task %s; expected a "
+                                 "model without them",
+                                 m->name, lacking, task);
+}
+
+/* A checkpoint that is published quantized is run as it is, as if its workload said so. */
+static bool take_stored_format(struct vs_catalog *catalog, const struct vs_model *model,
+                               const char *task, struct vs_values *v, struct vs_err *err) {
+    if (!model->stored_format || vs_given(v, VS_AXIS_WEIGHTS) || !vs_streq(task, "generate"))
+        return true;
+    if (!set_text(catalog, v, VS_AXIS_WEIGHTS, model->stored_format, err))
+        return false;
+    v->origin[VS_AXIS_WEIGHTS] = VS_FROM_WORKLOAD;
+    return true;
+}
+
 static bool check_formats(const struct vs_values *v, struct vs_err *err) {
     struct vs_format format;
     return !v->at[VS_AXIS_WEIGHTS].text ||
@@ -451,8 +476,9 @@ static bool check_formats(const struct vs_values *v, struct vs_err *err) {
 }
 
 bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
-                const struct vs_settings *settings, struct vs_case *c, struct vs_err *err) {
+                const struct vs_settings *settings, struct vs_case *out, struct vs_err *err) {
     const struct vs_workload *workload;
+    struct vs_case fresh = {0}, *c = &fresh;
     struct vs_values v = *user;
     if (!vs_resolve_workload(catalog, user, &workload, err))
         return false;
@@ -463,11 +489,11 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
         !need(&v, VS_AXIS_TASK, "generate or train, or --workload", err))
         return false;
     const char *task = v.at[VS_AXIS_TASK].text;
-    memset(c, 0, sizeof *c);
     c->task = task_of(task);
     if (!refuse_strangers(&v, task, err) || !drop_meaningless(&v, err) || !check_formats(&v, err) ||
         !get_machine(catalog, &v, settings, &c->machine, err) ||
-        !get_model(catalog, v.at[VS_AXIS_MODEL].text, settings, &c->model, err))
+        !get_model(catalog, v.at[VS_AXIS_MODEL].text, settings, &c->model, err) ||
+        !check_model(c->model, task, err) || !take_stored_format(catalog, c->model, task, &v, err))
         return false;
     if (!v.at[VS_AXIS_ENGINE].text && !choose_engine(catalog, workload, c->machine, &v, task, err))
         return false;
@@ -479,5 +505,8 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
         !check_machine(c->machine, c->engine, task, &v, err))
         return false;
     c->axes = v;
-    return add_notes(catalog, c, err);
+    if (!add_notes(catalog, c, err))
+        return false;
+    *out = fresh;
+    return true;
 }

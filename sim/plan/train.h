@@ -42,9 +42,14 @@ struct vs_train {
     bool keep;                /* autograd records what runs now */
     struct vs_kept *kept;     /* per layer */
     vs_buffer_id
-        *checkpoint;       /* per layer: the input of the segment that starts there, while held */
-    vs_buffer_id *casts;   /* per weight: autocast's 16-bit copy, while held */
-    struct vs_fetch fetch; /* weights that do not live on the GPU */
+        *checkpoint;     /* per layer: the input of the segment that starts there, while held */
+    vs_buffer_id *casts; /* per weight: autocast's 16-bit copy, while held */
+    vs_buffer_id *whole_grads; /* of the unit whose backward runs, before they are reduced */
+    size_t whole_grad_count;
+    uint64_t whole_grad_bytes;
+    bool keeps_stream_grads;
+    vs_buffer_id *stream_grads; /* per layer, while kept */
+    struct vs_fetch fetch;      /* weights that do not live on the GPU */
 };
 
 /* Creates the buffers of gradients, master copies and optimizer states. Call once, after the

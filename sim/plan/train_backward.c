@@ -68,6 +68,20 @@ static vs_buffer_id linears_backward(struct vs_train *t, uint32_t layer, enum vs
     return sum;
 }
 
+/* Gradients of norms and biases: the last of a layer is the norm before the MLP. */
+static void norm_grads(struct vs_train *t, uint32_t layer, bool second) {
+    const struct vs_layer *l = &t->plan->layers[layer];
+    const struct vs_weight *last = NULL;
+    for (uint32_t i = 0; i < l->weight_count; i++)
+        if (t->plan->weights[l->first_weight + i].tensor->role == VS_ROLE_NORM)
+            last = &t->plan->weights[l->first_weight + i];
+    for (uint32_t i = 0; i < l->weight_count; i++) {
+        const struct vs_weight *w = &t->plan->weights[l->first_weight + i];
+        if (w->tensor->role == VS_ROLE_NORM && (w == last) == second)
+            vs_train_weight_grad(t, w);
+    }
+}
+
 /* Backward of a norm and the residual join: the branch's gradient becomes part of the stream's. */
 static vs_buffer_id norm_backward(struct vs_train *t, uint32_t layer, enum vs_keep place,
                                   const char *what, vs_buffer_id branch, vs_buffer_id stream) {
@@ -78,9 +92,7 @@ static vs_buffer_id norm_backward(struct vs_train *t, uint32_t layer, enum vs_ke
     vs_buffer_id own = take(t, "norm input gradient", layer, t->rb * t->d);
     vs_emit_give(&t->e, a);
     vs_emit_give(&t->e, b);
-    const struct vs_weight *w = vs_layer_weight(t->plan, layer, VS_ROLE_NORM);
-    if (w)
-        vs_train_weight_grad(t, w);
+    norm_grads(t, layer, place == VS_KEEP_NORM2);
     vs_train_element(t, what, (int32_t)layer, t->element_bytes);
     free_kept(t, layer, place);
     vs_buffer_id sum = take(t, "residual gradient", layer, t->rb * t->d);

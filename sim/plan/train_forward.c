@@ -56,7 +56,7 @@ static vs_buffer_id adapter(struct vs_train *t, uint32_t layer, enum vs_keep pla
     bool dropout = t->plan->lora_dropout > 0;
     if (dropout)
         mask = vs_train_take(t, "dropout mask", l, in);
-    if (dropout || (from_norm && t->rb != t->cb))
+    if (dropout || (from_norm && t->rb != t->cb && !w->trainable))
         own = vs_train_take(t, "adapter input", l, t->cb * in);
     vs_buffer_id low = vs_train_take(t, "adapter inner", l, t->cb * r);
     vs_buffer_id high = vs_train_take(t, "adapter output", l, t->cb * out);
@@ -93,6 +93,13 @@ static void linears(struct vs_train *t, uint32_t layer, enum vs_keep place,
         n++;
     }
     vs_train_gemm(t, what, (int32_t)layer, w, n, 1);
+    /* Under autocast each trained matrix keeps its own 16-bit copy of an fp32 input. */
+    bool from_norm = place == VS_KEEP_QKV_IN || place == VS_KEEP_GATE_UP_IN;
+    for (size_t i = 0; i < n; i++)
+        if (from_norm && t->rb != t->cb && w[i]->trainable)
+            keep_or_give(t, layer, place,
+                         vs_train_take(t, "cast input", (int32_t)layer, t->cb * w[i]->tensor->cols),
+                         keep);
     for (size_t i = 0; i < n; i++)
         if (w[i]->adapter_rank > 0)
             out[i] = adapter(t, layer, place, w[i], out[i], keep);
@@ -102,6 +109,9 @@ static void linears(struct vs_train *t, uint32_t layer, enum vs_keep place,
  * input? */
 static bool input_needed(struct vs_train *t, uint32_t layer, const enum vs_role *roles,
                          size_t count) {
+    bool from_norm = roles[0] == VS_ROLE_Q || roles[0] == VS_ROLE_GATE;
+    if (from_norm && t->rb != t->cb)
+        return false; /* each matrix has a copy of its own */
     for (size_t i = 0; i < count; i++) {
         const struct vs_weight *w = vs_layer_weight(t->plan, layer, roles[i]);
         if (w && (w->trainable || (w->adapter_rank > 0 && t->plan->lora_dropout == 0)))

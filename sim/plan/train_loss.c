@@ -133,6 +133,10 @@ vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x) {
     vs_buffer_id hidden = LOSS[t->plan->loss](t);
     vs_buffer_id grad = vs_train_take(t, "norm input gradient", -1, t->rb * t->d);
     vs_train_element(t, "norm backward", -1, 40.0 * (double)t->d);
+    for (size_t i = 0; i < t->plan->weight_count; i++)
+        if (t->plan->weights[i].tensor->role == VS_ROLE_NORM &&
+            t->plan->weights[i].tensor->layer < 0)
+            vs_train_weight_grad(t, &t->plan->weights[i]);
     vs_emit_give(&t->e, y);
     vs_emit_give(&t->e, copy);
     vs_emit_give(&t->e, hidden);

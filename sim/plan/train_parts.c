@@ -91,12 +91,28 @@ void vs_train_element(struct vs_train *t, const char *what, int32_t layer, doubl
                                       .launches = t->launches});
 }
 
+/* Sharded gradients are made whole, reduced when their unit's backward is over, and added to the
+ * shard. */
+static void whole_grad(struct vs_train *t, const struct vs_buffer *shard, uint64_t bytes) {
+    vs_buffer_id whole =
+        vs_emit_take(&t->e, VS_TAG_GRADIENTS, "whole gradient", shard->layer, bytes);
+    if (whole == VS_NO_BUFFER)
+        return;
+    t->whole_grads[t->whole_grad_count++] = whole;
+    t->whole_grad_bytes += bytes;
+}
+
 /* A gradient on the GPU is made by the first micro-step and added to by later ones; one that lives
  * on the host is made on the GPU each time and copied out. */
-static void grad(struct vs_train *t, vs_buffer_id held) {
+static void grad(struct vs_train *t, vs_buffer_id held, uint64_t whole_bytes) {
     if (held == VS_NO_BUFFER)
         return;
     const struct vs_buffer b = t->plan->buffers.at[held];
+    bool sharded = t->plan->shard.grads && t->plan->ranks > 1;
+    if (sharded)
+        whole_grad(t, &b, whole_bytes);
+    else if (t->plan->ranks > 1)
+        t->whole_grad_bytes += whole_bytes;
     if (vs_on_gpu(b.home)) {
         vs_emit_accumulate(&t->e, held);
         return;
@@ -115,10 +131,10 @@ static void grad(struct vs_train *t, vs_buffer_id held) {
 
 void vs_train_weight_grad(struct vs_train *t, const struct vs_weight *w) {
     if (w->trainable)
-        grad(t, w->grad);
+        grad(t, w->grad, vs_tensor_params(w->tensor) * t->cb);
 }
 
 void vs_train_adapter_grad(struct vs_train *t, const struct vs_weight *w) {
     if (w->adapter_rank > 0)
-        grad(t, w->adapter_grad);
+        grad(t, w->adapter_grad, vs_weight_adapter_params(w) * t->plan->precision.adapter);
 }

@@ -49,8 +49,13 @@ static bool begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *pha
     t->kept = VS_NEW_ARRAY(plan->arena, struct vs_kept, m->layers);
     t->checkpoint = VS_NEW_ARRAY(plan->arena, vs_buffer_id, m->layers);
     t->casts = VS_NEW_ARRAY(plan->arena, vs_buffer_id, plan->weight_count);
-    if (!t->kept || !t->checkpoint || !t->casts)
+    t->stream_grads = VS_NEW_ARRAY(plan->arena, vs_buffer_id, m->layers);
+    t->whole_grads = VS_NEW_ARRAY(plan->arena, vs_buffer_id, plan->weight_count);
+    if (!t->kept || !t->checkpoint || !t->casts || !t->stream_grads || !t->whole_grads)
         return vs_err_nomem(err);
+    t->keeps_stream_grads =
+        plan->ranks > 1 && plan->adapters && plan->layers[0].checkpointed &&
+        vs_streq(vs_engine_rule(plan->c->engine, "frozen_stream_grads", "freed"), "kept");
     for (size_t i = 0; i < plan->weight_count; i++)
         t->casts[i] = VS_NO_BUFFER;
     vs_emit_begin(&t->e, plan, phase, "micro-step");
@@ -59,22 +64,11 @@ static bool begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *pha
 
 /* FSDP gathers what stands outside the layers once and holds it for the whole micro-step. */
 static vs_buffer_id fetch_root(struct vs_train *t) {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < t->plan->weight_count; i++) {
-        const struct vs_weight *w = &t->plan->weights[i];
-        if (w->tensor->layer < 0 && !vs_on_gpu(w->home))
-            bytes += w->bytes;
-    }
+    uint64_t bytes = vs_unit_fetch_bytes(t->plan, -1);
     if (bytes == 0)
         return VS_NO_BUFFER;
     vs_buffer_id root = vs_emit_take(&t->e, VS_TAG_GATHERED, "embeddings and head", -1, bytes);
-    vs_op_id copied = vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_COPY,
-                                                        .lane = VS_LANE_H2D,
-                                                        .what = "fetch embeddings and head",
-                                                        .layer = -1,
-                                                        .bytes = (double)bytes,
-                                                        .pinned = t->plan->pinned});
-    vs_emit_after(&t->e, copied);
+    vs_emit_after(&t->e, vs_emit_unit_copy(&t->e, -1, bytes));
     return root;
 }
 
@@ -111,6 +105,42 @@ static uint32_t segment_start(const struct vs_plan *plan, uint32_t layer) {
     return layer;
 }
 
+/* Gradients that were made whole go to the ranks that own them, or are summed over all. */
+static void reduce_grads(struct vs_train *t, int32_t layer) {
+    if (t->whole_grad_bytes == 0)
+        return;
+    vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMPUTE));
+    vs_emit_op(&t->e,
+               &(struct vs_op){.kind = t->plan->shard.grads ? VS_WORK_GATHER : VS_WORK_ALL_REDUCE,
+                               .lane = VS_LANE_COMM,
+                               .what = t->plan->shard.grads ? "reduce-scatter" : "all-reduce",
+                               .layer = layer,
+                               .bytes = (double)t->whole_grad_bytes,
+                               .launches = 1});
+    for (size_t i = 0; i < t->whole_grad_count; i++)
+        vs_emit_give(&t->e, t->whole_grads[i]);
+    t->whole_grad_bytes = t->whole_grad_count = 0;
+}
+
+/* FSDP1 with frozen weights keeps, until backward ends, the checkpoints and one gradient of the
+ * residual stream for each layer (measured: 2d bytes per token and layer beside the checkpoints;
+ * not seen on one device). */
+static void keep_stream_grad(struct vs_train *t, uint32_t layer) {
+    if (!t->keeps_stream_grads || layer + 2 >= t->m->layers)
+        return;
+    t->stream_grads[layer] =
+        vs_train_take(t, "residual gradient, kept", (int32_t)layer, t->rb * t->d);
+}
+
+static void drop_stream_grads(struct vs_train *t) {
+    for (uint32_t layer = 0; t->keeps_stream_grads && layer < t->m->layers; layer++) {
+        if (layer + 2 < t->m->layers)
+            vs_emit_give(&t->e, t->stream_grads[layer]);
+        if (t->plan->layers[layer].segment > 0)
+            vs_emit_give(&t->e, t->checkpoint[layer]);
+    }
+}
+
 static void backward(struct vs_train *t, vs_buffer_id grad) {
     uint32_t layers = t->m->layers, ready = layers; /* layers from here on have been recomputed */
     for (uint32_t layer = layers; layer-- > 0 && !t->e.failed;) {
@@ -122,9 +152,11 @@ static void backward(struct vs_train *t, vs_buffer_id grad) {
             recompute(t, ready);
         }
         grad = vs_train_layer_backward(t, layer, grad);
-        if (l->segment > 0)
+        if (l->segment > 0 && !t->keeps_stream_grads)
             vs_emit_give(&t->e, t->checkpoint[layer]);
         vs_fetch_done(&t->fetch, &t->e, use, vs_emit_last(&t->e, VS_LANE_COMPUTE));
+        reduce_grads(t, (int32_t)layer);
+        keep_stream_grad(t, layer);
     }
     for (size_t i = 0; i < t->plan->weight_count; i++) {
         const struct vs_weight *w = &t->plan->weights[i];
@@ -133,6 +165,8 @@ static void backward(struct vs_train *t, vs_buffer_id grad) {
         vs_train_drop_cast(t, w);
     }
     vs_train_element(t, "embed_tokens backward", -1, 2.0 * t->rb * (double)t->d);
+    reduce_grads(t, -1);
+    drop_stream_grads(t);
     vs_emit_give(&t->e, grad);
 }
 

@@ -118,7 +118,7 @@ static bool memory_metrics(struct vs_simulation *s, struct vs_arena *arena, stru
     host_metrics(s, all);
     all[VS_METRIC_FITS] = s->x.out_of_memory ? 0 : 1;
     s->out->devices = devices;
-    s->out->device_count = s->c->machine->device_count;
+    s->out->device_count = s->c->machine->device_count > 0 ? s->x.unit_count : 0;
     return true;
 }
 
@@ -190,11 +190,11 @@ static bool copy_timeline(struct vs_simulation *s, struct vs_arena *arena, struc
 static bool collect_pools(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
     const struct vs_machine *m = s->c->machine;
     struct vs_pool_outcome *pools =
-        VS_NEW_ARRAY(arena, struct vs_pool_outcome, m->device_count + 1);
+        VS_NEW_ARRAY(arena, struct vs_pool_outcome, s->x.unit_count + 1);
     if (!pools)
         return vs_err_nomem(err);
     size_t n = 0;
-    for (size_t d = 0; d < m->device_count; d++)
+    for (size_t d = 0; d < s->x.unit_count && m->device_count > 0; d++)
         if (!collect_pool(s, arena, VS_HOME_GPU + (unsigned)d, &pools[n++], err))
             return false;
     if (!m->unified && !collect_pool(s, arena, VS_HOME_HOST, &pools[n++], err))

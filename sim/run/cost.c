@@ -6,13 +6,10 @@
 
 void vs_part_name(enum vs_part part, unsigned device, char out[VS_PART_NAME_SIZE]) {
     static const char *const NAMES[] = {
-        [VS_PART_COMPUTE] = "gpu%u.compute",
-        [VS_PART_MEMORY] = "gpu%u.memory",
-        [VS_PART_H2D] = "link%u.h2d",
-        [VS_PART_D2H] = "link%u.d2h",
-        [VS_PART_DUPLEX] = "link%u.both",
-        [VS_PART_HOST_MEMORY] = "host.memory",
-        [VS_PART_HOST_COMPUTE] = "host.compute",
+        [VS_PART_COMPUTE] = "gpu%u.compute",   [VS_PART_MEMORY] = "gpu%u.memory",
+        [VS_PART_H2D] = "link%u.h2d",          [VS_PART_D2H] = "link%u.d2h",
+        [VS_PART_DUPLEX] = "link%u.both",      [VS_PART_PEER] = "net",
+        [VS_PART_HOST_MEMORY] = "host.memory", [VS_PART_HOST_COMPUTE] = "host.compute",
         [VS_PART_STORAGE] = "storage.read",
     };
     const char *mark = strchr(NAMES[part], '%');
@@ -108,6 +105,22 @@ static void link_rates(struct vs_rates *r, const struct source *s, const struct 
     r->link_latency_s = l ? vs_num_or(l->latency_s, 0) : 0;
 }
 
+/* The bus bandwidth of a ring over all devices: NVLink inside a node, the link through the host
+ * without it, the network where there are several nodes. */
+static void peer_rates(struct vs_rates *r, const struct source *s, const struct vs_machine *m) {
+    double peer = m->device_count > 0 ? vs_num_or(m->devices[0]->peer_bytes_per_s, 0) : 0;
+    double per_node = m->device_count > 0 ? vs_num_or(m->devices[0]->node_gpus, 8) : 8;
+    double bus = peer > 0 ? peer * number(s, "peer_fraction", 0.78)
+                          : r->capacity[VS_PART_H2D] * number(s, "host_staged_fraction", 0.59);
+    r->ranks = m->device_count > 1 ? (double)m->device_count : 1;
+    if (r->ranks > per_node) {
+        double net = vs_num_or(m->net_bytes_per_s, 25e9) * number(s, "net_fraction", 0.9);
+        bus = net < bus ? net : bus;
+    }
+    r->capacity[VS_PART_PEER] = bus;
+    r->collective_s = number(s, "collective_s", 0);
+}
+
 static void host_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
     const struct vs_host *h = c->machine->host;
     double bandwidth = vs_num_or(h->bandwidth_bytes_per_s, 50e9);
@@ -135,6 +148,7 @@ void vs_rates_init(struct vs_rates *r, const struct vs_case *c, size_t device) {
     else
         r->capacity[VS_PART_COMPUTE] = r->capacity[VS_PART_MEMORY] = 1;
     link_rates(r, &s, m);
+    peer_rates(r, &s, m);
     host_rates(r, &s, c);
     r->element_scale = number(&s, "element_scale", 1);
     r->adapter_scale = number(&s, "adapter_scale", 1);
@@ -228,6 +242,13 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
     case VS_WORK_COPY:
         copy(&cost, r, op);
         break;
+    case VS_WORK_GATHER:
+    case VS_WORK_ALL_REDUCE: {
+        double turns = op->kind == VS_WORK_ALL_REDUCE ? 2 : 1;
+        cost.latency_s += r->collective_s;
+        need(&cost, VS_PART_PEER, turns * op->bytes * (r->ranks - 1) / r->ranks);
+        break;
+    }
     case VS_WORK_HOP:
         need(&cost, VS_PART_H2D, op->bytes * r->hop_slowdown);
         break;

@@ -12,10 +12,11 @@
  * only a fraction of one asks for more of it, so that a resource's utilization is the share of time
  * it is taken. */
 enum vs_part {
-    VS_PART_COMPUTE, /* the first five are each device's own: FLOP/s of the device in 16 bit */
+    VS_PART_COMPUTE, /* the first six are each device's own: FLOP/s of the device in 16 bit */
     VS_PART_MEMORY,  /* bytes/s */
     VS_PART_H2D,
     VS_PART_D2H,
+    VS_PART_PEER,        /* to the other devices: bytes/s of a ring */
     VS_PART_DUPLEX,      /* both directions of the link together */
     VS_PART_HOST_MEMORY, /* the host's */
     VS_PART_HOST_COMPUTE,
@@ -50,6 +51,7 @@ struct vs_rates {
     double read_cap[VS_CLASS_FP8 + 1]; /* bytes/s that kernels of a type class take in; 0 = none */
     double dequant_cap;
     double kernel_s, launch_s;
+    double ranks, collective_s; /* of a collective: participants, start */
     double queue_depth; /* launches that a stream holds before the host must wait; 0 = any number */
     double hop_slowdown; /* from device to device through the host, against a copy to one device */
     double pageable_slowdown, link_latency_s; /* pinned rate / pageable rate */

@@ -63,24 +63,33 @@ static vs_activity issue(struct vs_executor *x, struct vs_unit *u, const struct 
     return add(x, u, VS_LANE_ISSUE, &cost, &room, room != VS_NONE);
 }
 
-enum { AFTER_MAX = 80 };
+/* What an operation waits for: operations, pages on their way, its own issue by the host. */
+static bool gather_waits(struct vs_executor *x, const struct vs_phase *phase, vs_op_id i,
+                         size_t *moves) {
+    const struct vs_op *op = &phase->ops.at[i];
+    struct vs_unit *u = &x->units[op->device];
+    x->after.count = 0;
+    for (uint32_t k = 0; k < op->dep_count; k++)
+        if (!vs_vec_push(&x->after, x->activity.at[phase->deps.at[op->first_dep + k]]))
+            return false;
+    vs_activity moved = add_moves(x, i, moves);
+    if (moved != VS_NONE && !vs_vec_push(&x->after, moved))
+        return false;
+    if (op->launches <= 0 || u->rates.launch_s <= 0)
+        return true;
+    vs_activity issued = issue(x, u, op);
+    return issued != VS_NONE && vs_vec_push(&x->after, issued);
+}
 
 static bool add_op(struct vs_executor *x, const struct vs_phase *phase, vs_op_id i, size_t *moves) {
     const struct vs_op *op = &phase->ops.at[i];
     struct vs_unit *u = &x->units[op->device];
-    vs_activity after[AFTER_MAX];
-    size_t n = 0;
-    for (uint32_t k = 0; k < op->dep_count && n < AFTER_MAX - 2; k++)
-        after[n++] = x->activity.at[phase->deps.at[op->first_dep + k]];
-    vs_activity moved = add_moves(x, i, moves);
-    if (moved != VS_NONE)
-        after[n++] = moved;
-    bool issued = op->launches > 0 && u->rates.launch_s > 0;
-    if (issued && (after[n++] = issue(x, u, op)) == VS_NONE)
+    if (!gather_waits(x, phase, i, moves))
         return false;
     struct vs_cost cost = vs_cost(&u->rates, op);
-    vs_activity a = add(x, u, op->lane, &cost, after, n);
-    if (a == VS_NONE || (issued && u->rates.queue_depth > 0 && !note_launches(u, op->launches, a)))
+    vs_activity a = add(x, u, op->lane, &cost, x->after.at, x->after.count);
+    bool queued = op->launches > 0 && u->rates.launch_s > 0 && u->rates.queue_depth > 0;
+    if (a == VS_NONE || (queued && !note_launches(u, op->launches, a)))
         return false;
     return vs_vec_push(&x->activity, a);
 }
@@ -105,8 +114,9 @@ static void add_sums(struct vs_executor *x, const struct vs_phase *phase, double
 const char *vs_lane_name(struct vs_arena *arena, const struct vs_unit *u, enum vs_lane lane) {
     static const char *const NAMES[] = {
         [VS_LANE_COMPUTE] = "%s compute", [VS_LANE_H2D] = "copy to %s",
-        [VS_LANE_D2H] = "copy from %s",   [VS_LANE_ISSUE] = "host issue",
-        [VS_LANE_CPU] = "host compute",   [VS_LANE_STORAGE] = "storage",
+        [VS_LANE_D2H] = "copy from %s",   [VS_LANE_COMM] = "collectives of %s",
+        [VS_LANE_ISSUE] = "host issue",   [VS_LANE_CPU] = "host compute",
+        [VS_LANE_STORAGE] = "storage",
     };
     const char *mark = strchr(NAMES[lane], '%');
     return mark ? vs_arena_printf(arena, "%.*s%s%s", (int)(mark - NAMES[lane]), NAMES[lane],

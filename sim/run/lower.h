@@ -56,6 +56,7 @@ struct vs_executor {
     bool pages; /* the plan has managed buffers: pages may move */
 
     struct vs_des *des;
+    VS_VEC(vs_activity) after;    /* scratch: what the next activity waits for */
     VS_VEC(vs_activity) activity; /* per operation of the phase that ran last */
     double launch_s, time_s;      /* sums over phases run with the clock */
 

@@ -4,9 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static uint64_t host_capacity(const struct vs_machine *m) {
+/* Equal ranks of a node share its memory: the one that runs has its part. */
+static uint64_t host_capacity(const struct vs_plan *plan) {
+    const struct vs_machine *m = plan->c->machine;
     double bytes = vs_num_or(m->host->ram_bytes, 0) - vs_num_or(m->host->reserved_bytes, 0);
-    return bytes > 0 ? (uint64_t)bytes : 0;
+    double per_node = m->device_count > 0 ? vs_num_or(m->devices[0]->node_gpus, 8) : 1;
+    double sharers = plan->ranks < per_node ? plan->ranks : per_node;
+    return bytes > 0 ? (uint64_t)(bytes / sharers) : 0;
 }
 
 static struct vs_pool *device_pool(const struct vs_executor *x, size_t device) {
@@ -27,7 +31,7 @@ static struct vs_pool *device_pool(const struct vs_executor *x, size_t device) {
  */
 static bool make_pools(struct vs_executor *x) {
     const struct vs_machine *m = x->plan->c->machine;
-    struct vs_pool_spec host = {.name = "host", .capacity_bytes = host_capacity(m)};
+    struct vs_pool_spec host = {.name = "host", .capacity_bytes = host_capacity(x->plan)};
     struct vs_pool_spec storage = {.name = "storage", .capacity_bytes = UINT64_MAX};
     if (!m->unified && !(x->pools[VS_HOME_HOST] = vs_pool_new(&host)))
         return false;
@@ -68,7 +72,7 @@ static bool make_unit(struct vs_executor *x, size_t device) {
 
 static bool make_units(struct vs_executor *x) {
     const struct vs_case *c = x->plan->c;
-    size_t n = c->machine->device_count > 0 ? c->machine->device_count : 1;
+    size_t n = c->machine->device_count > 0 && x->plan->ranks < 2 ? c->machine->device_count : 1;
     x->units = VS_NEW_ARRAY(x->plan->arena, struct vs_unit, n);
     if (!x->units || n > VS_DEVICES_PLANNED)
         return false;
@@ -101,6 +105,7 @@ void vs_executor_release(struct vs_executor *x) {
     vs_vec_release(&x->held);
     vs_vec_release(&x->moved);
     vs_vec_release(&x->activity);
+    vs_vec_release(&x->after);
     vs_vec_release(&x->spans);
     vs_vec_release(&x->levels);
     vs_vec_release(&x->walked[0].uses);

@@ -23,6 +23,8 @@ static const char *const KINDS[VS_WORK_KIND_COUNT] = {
     [VS_WORK_OPTIMIZER] = "optimizer",
     [VS_WORK_COPY] = "copy",
     [VS_WORK_HOP] = "hop",
+    [VS_WORK_GATHER] = "gather",
+    [VS_WORK_ALL_REDUCE] = "all_reduce",
     [VS_WORK_CPU_GEMV] = "cpu_gemv",
     [VS_WORK_CPU_GEMM] = "cpu_gemm",
     [VS_WORK_CPU_ATTENTION] = "cpu_attention",
@@ -285,7 +287,7 @@ static bool put_load(struct writing *s, struct vs_err *err) {
 }
 
 static bool put_train(struct writing *s, struct vs_err *err) {
-    if (!vs_plan_train_buffers(&s->plan, err) || !vs_emit_micro_step(&s->plan, &s->phase, err))
+    if (!vs_emit_micro_step(&s->plan, &s->phase, err))
         return false;
     put_phase(s, (uint64_t)vs_count(&s->plan.c->axes, VS_AXIS_ACCUM));
     if (!vs_emit_optimizer_step(&s->plan, &s->phase, err))
@@ -325,7 +327,7 @@ static bool put_plan(struct writing *s, struct vs_arena *arena, struct vs_err *e
     struct vs_json_writer *w = &s->w;
     vs_json_object(w);
     put_string(w, "schema", "vramsim-plan/1");
-    if (!put_case(w, arena, s->plan.c, err) || !vs_plan_weight_buffers(&s->plan, err))
+    if (!put_case(w, arena, s->plan.c, err) || !vs_plan_buffers(&s->plan, err))
         return false;
     put_pools(w, &s->x);
     put_resources(w, &s->x);

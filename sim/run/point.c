@@ -72,7 +72,8 @@ static bool with_ctx(struct vs_arena *arena, struct vs_values *v, int64_t n, str
         depth = n - 1;
     if (prompt + depth > n)
         prompt = n - depth;
-    if (gen + prompt + depth > n)
+    /* A growing cache holds what was generated: it is filled. */
+    if (gen + prompt + depth > n || vs_is(v, VS_AXIS_KV_ALLOC, "dynamic"))
         gen = n - depth - prompt;
     return put(arena, v, VS_AXIS_CTX, n, err) && put(arena, v, VS_AXIS_PROMPT, prompt, err) &&
            put(arena, v, VS_AXIS_GEN, gen, err) && put(arena, v, VS_AXIS_DEPTH, depth, err);

@@ -93,6 +93,9 @@ static bool double_up(struct search *s, int64_t bound, bool *open) {
     for (int64_t value = s->low.value > 0 ? s->low.value * 2 : s->grain; fits; value *= 2) {
         if (value > bound)
             value = bound;
+        value = value / s->grain * s->grain;
+        if (value <= s->low.value && s->low.value + s->grain <= bound)
+            value = (s->low.value / s->grain + 1) * s->grain;
         if (value <= s->low.value)
             break;
         if (!try(s, value, &fits))

@@ -19,6 +19,8 @@ struct vs_load_needs vs_load_needs_of(const struct vs_case *c) {
     if (vs_streq(rule, "torch")) {
         needs.context_bytes = (uint64_t)vs_num_or(arch->context_torch_bytes, 0);
         needs.workspace_bytes = (uint64_t)vs_num_or(arch->blas_workspace_bytes, 0);
+        needs.communicator_bytes =
+            (uint64_t)vs_engine_number(c->engine, "communicator_bytes", NULL, 0);
     } else if (vs_streq(rule, "plain")) {
         needs.context_bytes = (uint64_t)vs_num_or(arch->context_bytes, 0);
     }
@@ -28,7 +30,7 @@ struct vs_load_needs vs_load_needs_of(const struct vs_case *c) {
 static bool load(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err) {
     struct vs_load_needs needs = vs_load_needs_of(s->c);
     double seconds;
-    if (!vs_plan_weight_buffers(&s->plan, err) || !vs_emit_load(&s->plan, &needs, phase, err) ||
+    if (!vs_plan_buffers(&s->plan, err) || !vs_emit_load(&s->plan, &needs, phase, err) ||
         !vs_walk(&s->x, phase, s->options->stop_at_oom, err))
         return false;
     if (s->options->capacity_only)

@@ -1,9 +1,11 @@
 /* Runs a grid, ranks it, and names the best. */
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/parallel.h"
+#include "engine/engine.h"
 #include "run/grid.h"
 #include "run/intervals.h"
 #include "run/point.h"
@@ -33,6 +35,9 @@ struct sweep {
     enum vs_metric rank_by;
     enum vs_axis oom_axis;
     const char *own_weights;
+    const struct vs_workload *workload; /* NULL = none named */
+    const struct vs_sweep_options *options;
+    atomic_size_t done;
     struct vs_sweep *out;
 };
 
@@ -79,16 +84,22 @@ static bool resolve_all(struct sweep *s, const struct vs_request *requests, stru
 
 /* ---- running ---- */
 
+/* Told by the first worker alone, so that it comes from one thread. */
+static void tell(struct sweep *s, unsigned worker) {
+    size_t done = atomic_fetch_add(&s->done, 1) + 1;
+    if (worker == 0 && s->options->progress)
+        s->options->progress(s->options->progress_ctx, done, s->count);
+}
+
 static void run_one(void *ctx, size_t i, unsigned worker) {
     struct sweep *s = ctx;
     struct item *item = &s->items[i];
     const struct vs_run_options options = {0};
     struct vs_err *err = &s->worker_errs[i];
     struct vs_arena *arena = &s->worker_arenas[worker];
-    if (item->skipped)
-        return;
-    if (!vs_point_run(arena, &item->c, &options, &item->outcome, err))
+    if (!item->skipped && !vs_point_run(arena, &item->c, &options, &item->outcome, err))
         item->outcome = NULL;
+    tell(s, worker);
 }
 
 static void find_oom_point(void *ctx, size_t i, unsigned worker) {
@@ -244,6 +255,15 @@ static bool label_point(struct sweep *s, struct item *item, struct vs_err *err) 
     return out->label ? true : vs_err_nomem(err);
 }
 
+/* What an axis is when nobody says anything but the workload and the engine. */
+static const char *unsaid(const struct sweep *s, const struct item *item, enum vs_axis axis) {
+    const char *task = item->c.axes.at[VS_AXIS_TASK].text, *name = vs_axis_info(axis)->name;
+    if (s->workload && s->workload->values.at[axis].text)
+        return s->workload->values.at[axis].text;
+    const char *word = vs_engine_default(item->c.engine, task, name);
+    return word ? word : vs_axis_info(axis)->fallback;
+}
+
 /* The command that runs this point alone: what the user said, what the grid chose, and the engine.
  */
 static bool command_of(struct sweep *s, struct item *item, struct vs_err *err) {
@@ -253,7 +273,7 @@ static bool command_of(struct sweep *s, struct item *item, struct vs_err *err) {
         enum vs_axis axis = (enum vs_axis)i;
         const struct vs_value *v = &item->c.axes.at[axis];
         bool says = item->c.axes.origin[axis] == VS_FROM_USER || axis == VS_AXIS_ENGINE;
-        if (!says || !v->text || vs_streq(v->text, vs_axis_info(axis)->fallback))
+        if (!says || !v->text || vs_streq(v->text, unsaid(s, item, axis)))
             continue;
         vs_text_printf(&text, " --%s %s", vs_axis_info(axis)->name, v->text);
     }
@@ -359,9 +379,9 @@ static void name_sweep(struct sweep *s, const struct vs_sweep_options *options) 
 }
 
 static bool own_weights(struct sweep *s, struct vs_err *err) {
-    const struct vs_workload *w;
-    if (!vs_resolve_workload(s->catalog, &s->items[0].c.axes, &w, err))
+    if (!vs_resolve_workload(s->catalog, &s->items[0].c.axes, &s->workload, err))
         return false;
+    const struct vs_workload *w = s->workload;
     if (w && w->values.at[VS_AXIS_WEIGHTS].text)
         s->own_weights = w->values.at[VS_AXIS_WEIGHTS].text;
     return true;
@@ -373,6 +393,7 @@ bool vs_sweep_run(struct vs_arena *arena, const struct vs_grid *grid,
     struct sweep s = {.arena = arena,
                       .catalog = vs_catalog_in(arena),
                       .grid = *grid,
+                      .options = options,
                       .out = VS_NEW(arena, struct vs_sweep)};
     const struct vs_request *requests;
     if (!s.catalog || !s.out)

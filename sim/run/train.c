@@ -69,8 +69,9 @@ static void report_speed(struct vs_simulation *s, double seconds) {
     const struct vs_values *axes = &s->c->axes;
     double tokens = (double)vs_count(axes, VS_AXIS_SEQ) *
                     (double)vs_count(axes, VS_AXIS_MICRO_BATCH) * (double)accumulation(s);
+    double ranks = s->plan.ranks;
     s->out->metrics[VS_METRIC_STEP_TIME_S] = seconds;
-    s->out->metrics[VS_METRIC_TRAIN_TPS] = tokens / seconds;
+    s->out->metrics[VS_METRIC_TRAIN_TPS] = ranks * tokens / seconds;
     s->out->metrics[VS_METRIC_MFU] = 6 * (double)s->c->model->params_active * tokens / seconds /
                                      s->x.units[0].rates.capacity[VS_PART_COMPUTE];
     s->main_s = seconds;
@@ -102,7 +103,7 @@ static bool drive(struct vs_simulation *s, struct step *step, struct vs_err *err
 
 bool vs_drive_train(struct vs_simulation *s, struct vs_err *err) {
     struct step step = {0};
-    bool ok = vs_plan_train_buffers(&s->plan, err) && drive(s, &step, err);
+    bool ok = drive(s, &step, err);
     vs_phase_release(&step.micro);
     vs_phase_release(&step.update);
     return ok;

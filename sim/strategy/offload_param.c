@@ -16,16 +16,10 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     if (c->machine->unified)
         return vs_err_at(err, NULL, 0, 0, "--offload-param cpu: %s has one memory for CPU and GPU",
                          c->machine->hw);
-    if (plan->optimizer.eight_bit || plan->optimizer.paged)
-        return vs_err_at(
-            err, NULL, 0, 0,
-            "--offload-param cpu updates parameters on the CPU, and --optim %s runs on a GPU "
-            "only (bitsandbytes); expected adamw, sgd or sgd-momentum",
-            c->axes.at[VS_AXIS_OPTIM].text);
     plan->streaming = plan->gather_units = true;
     plan->pinned = !vs_is(&c->axes, VS_AXIS_PIN_MEMORY, "off");
-    plan->prefetch = 1;
-    plan->optimizer_on_cpu = true;
+    plan->prefetch = plan->ranks > 1 ? plan->prefetch : 1;
+    plan->overlap = 1;
     for (size_t i = 0; i < plan->weight_count; i++)
         plan->weights[i].home = plan->pinned ? VS_HOME_PINNED : VS_HOME_HOST;
     return true;

@@ -1,9 +1,14 @@
 /* The type of each stored tensor, by the rule of the format, and what its checkpoint holds. */
 #include "strategy/strategy.h"
 
-/* PEFT upcasts models of bitsandbytes; those of GPTQ, AWQ and the like it leaves alone. */
+#include "engine/engine.h"
+
+/* FSDP units are of one type, so that an upcast leaves no trace in them (measured: equal peaks with
+ * and without). PEFT upcasts models of bitsandbytes; those of GPTQ, AWQ and the like it leaves
+ * alone. */
 static bool upcasts(const struct vs_plan *plan) {
-    return plan->c->task == VS_TASK_TRAIN && plan->format.kind == VS_FORMAT_BNB &&
+    bool one_type = vs_streq(vs_engine_rule(plan->c->engine, "units", "mixed"), "one_type");
+    return plan->c->task == VS_TASK_TRAIN && plan->format.kind == VS_FORMAT_BNB && !one_type &&
            vs_is(&plan->c->axes, VS_AXIS_KBIT_UPCAST, "on");
 }
 
