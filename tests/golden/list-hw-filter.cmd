@@ -1,2 +1,2 @@
-# Only cards of a vendor, only from a size on.
-list hw --vendor apple --min-memory 1GB
+# Only devices of a vendor, only from a size on; sorted by name, numbers by their value.
+list hw --vendor apple --min-memory 128GiB

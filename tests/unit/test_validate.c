@@ -53,8 +53,6 @@ static void teardown(void) {
 static bool fake_run(struct vs_arena *run_arena, const struct vs_request *request,
                      const struct vs_run_options *options, const struct vs_outcome **outcome,
                      struct vs_err *why) {
-    static const struct vs_pool_outcome two[] = {{"gpu0", 1, 1, 1, NULL, 0},
-                                                 {"gpu1", 1, 1, 1, NULL, 0}};
     const double batch = (double)vs_count(&request->user, VS_AXIS_BATCH);
     struct vs_outcome *o = VS_NEW(run_arena, struct vs_outcome);
     if (!o)
@@ -71,8 +69,14 @@ static bool fake_run(struct vs_arena *run_arena, const struct vs_request *reques
     }
     o->metrics[VS_METRIC_KV_GIB] = (double)vs_count(&request->user, VS_AXIS_CTX) / 1024;
     o->metrics[VS_METRIC_WEIGHTS_HOST_GIB] = 3;
-    o->pools = two;
-    o->pool_count = vs_given(&request->user, VS_AXIS_GPUS) ? 2 : 1;
+    o->device_count = vs_given(&request->user, VS_AXIS_GPUS) ? 2 : 1;
+    struct vs_device_outcome *devices = VS_NEW_ARRAY(run_arena, struct vs_device_outcome, 2);
+    if (!devices)
+        return vs_err_nomem(why);
+    for (size_t d = 0; d < o->device_count; d++)
+        memcpy(devices[d].metrics, o->metrics, sizeof o->metrics);
+    devices[1].metrics[VS_METRIC_KV_GIB] = 1;
+    o->devices = devices;
     *outcome = o;
     return true;
 }
@@ -142,7 +146,7 @@ static const char cases[] =
            "host,--engine hf --ctx 2048,weights_gib@host,3,GiB,,high,m2|x,s,\n"
            "first,--engine hf --ctx 2048,kv_gib@gpu0,2,GiB,,high,m2|x,s,\n"
            "second,--engine hf --ctx 2048,kv_gib@gpu1,2,GiB,,high,m2|x,s,\n"
-           "several,--engine hf --ctx 2048 --gpus 2,kv_gib@gpu0,2,GiB,,high,m2|x,s,\n"
+           "several,--engine hf --ctx 2048 --gpus 2,kv_gib@gpu1,2,GiB,,high,m2|x,s,\n"
            "oomspeed,--engine hf --batch 2000,decode_tps,55,tok/s,,high,m3|x,s,\n"
            "oomfits,--engine hf --batch 2000,fits,0,,,high,m3|x,s,\n"
            "wrongfits,--engine hf --batch 20,fits,0,,,high,m3|x,s,\n"
@@ -173,7 +177,7 @@ START_TEST(each_kind_of_row) {
     predicts(v, "host", 3, 0);
     predicts(v, "first", 2, 0);
     fails(v, "second", "no gpu1");
-    fails(v, "several", "by device");
+    predicts(v, "several", 1, 0.5);
     predicts(v, "oomfits", 0, 0);
     predicts(v, "wrongfits", 1, 1);
     predicts(v, "zero", 1, 1);

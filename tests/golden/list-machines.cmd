@@ -1,0 +1,2 @@
+# Boards, and cloud instances with their devices.
+list machines

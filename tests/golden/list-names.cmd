@@ -1,0 +1,2 @@
+# Names only, one a line, as completions read them.
+list --names

@@ -1,0 +1,2 @@
+# A source that stands more than once is numbered.
+show nvlink4
