@@ -116,7 +116,7 @@ static const struct vs_listing_column ENGINE_COLUMNS[] = {
 static bool add_engine(struct vs_cli *cli, const char *name, struct vs_listing *listing,
                        struct vs_err *err) {
     const struct vs_engine *engine = NULL;
-    if (!vs_engine_load(cli->arena, name, NULL, &engine, err))
+    if (!vs_engine_load(cli->arena, name, NULL, NULL, &engine, err))
         return false;
     const struct vs_cell cells[COUNT_OF(ENGINE_COLUMNS)] = {
         vs_cell_text(engine->name),

@@ -205,7 +205,7 @@ static void engine_numbers(struct vs_doc *doc, const struct vs_engine *engine) {
 
 static bool show_engine(struct vs_doc *doc, const char *name, struct vs_err *err) {
     const struct vs_engine *engine = NULL;
-    if (!vs_engine_load(doc->cli->arena, name, doc->cli->values.engine_version, &engine, err))
+    if (!vs_engine_load(doc->cli->arena, name, doc->cli->values.engine_version, NULL, &engine, err))
         return false;
     vs_doc_begin(doc, "engine", engine->name, engine->title, engine->file);
     vs_doc_property(doc, "version", vs_cell_text(engine->version));

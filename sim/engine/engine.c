@@ -224,49 +224,72 @@ static bool check_order(struct vs_json_reader *r, const char *from, const char *
     return true;
 }
 
-/* Releases that the version doesn't reach are read like all others, into a copy that is dropped: so
- * a mistake in any of them is always found. */
-static bool read_release(struct load *l, struct vs_json_reader *r, const char **before,
-                         struct vs_err *err) {
-    const char *from = NULL, *about = NULL;
-    struct load dropped = {.arena = l->arena, .engine = l->engine};
-    struct load *into = l;
-    bool ok = false;
+static void release_load(struct load *l) {
+    vs_vec_release(&l->supports);
+    vs_vec_release(&l->defaults);
+    vs_vec_release(&l->rules);
+    vs_vec_release(&l->numbers);
+}
 
-    if (!vs_json_get_string(r, "from", true, &from, err) || !check_order(r, from, *before, err))
-        goto out;
-    if (l->engine->version && !vs_version_reaches(l->engine->version, from))
-        into = &dropped;
-    if (!vs_json_get_string(r, "source", false, &into->source, err) ||
-        !vs_json_get_string(r, "about", false, &about, err) || !read_layer(into, r, err) ||
-        !vs_json_close(r, err))
-        goto out;
-    if (into == l)
-        l->engine->release = from;
-    *before = from;
-    ok = true;
-out:
-    vs_vec_release(&dropped.supports);
-    vs_vec_release(&dropped.defaults);
-    vs_vec_release(&dropped.rules);
-    vs_vec_release(&dropped.numbers);
+/* Overlays that are not asked for are read like all others, into a copy that is dropped: so a
+ * mistake in any of them is always found. */
+static bool read_overlay(struct load *l, struct vs_json_reader *r, bool asked, struct vs_err *err) {
+    const char *about = NULL;
+    struct load dropped = {.arena = l->arena, .engine = l->engine};
+    struct load *into = asked ? l : &dropped;
+    bool ok = vs_json_get_string(r, "source", false, &into->source, err) &&
+              vs_json_get_string(r, "about", false, &about, err) && read_layer(into, r, err) &&
+              vs_json_close(r, err);
+    release_load(&dropped);
     return ok;
 }
 
-static bool read_releases(struct load *l, struct vs_json_reader *root, struct vs_err *err) {
+static bool read_release(struct load *l, struct vs_json_reader *r, const char **before,
+                         struct vs_err *err) {
+    const char *from = NULL;
+
+    if (!vs_json_get_string(r, "from", true, &from, err) || !check_order(r, from, *before, err))
+        return false;
+    const bool asked = !l->engine->version || vs_version_reaches(l->engine->version, from);
+    if (!read_overlay(l, r, asked, err))
+        return false;
+    if (asked)
+        l->engine->release = from;
+    *before = from;
+    return true;
+}
+
+static bool read_backend(struct load *l, struct vs_json_reader *r, const char **before,
+                         struct vs_err *err) {
+    const char *name = NULL;
+
+    if (!vs_json_get_string(r, "name", true, &name, err))
+        return false;
+    if (*before && strcmp(*before, name) >= 0)
+        return vs_json_fail(r, vs_json_member(r->object, "name"), err,
+                            "backend '%.40s' stands after '%.40s', expected them in order", name,
+                            *before);
+    *before = name;
+    return read_overlay(l, r, l->engine->backend && vs_streq(l->engine->backend, name), err);
+}
+
+static bool read_overlays(struct load *l, struct vs_json_reader *root, const char *key,
+                          bool (*read)(struct load *, struct vs_json_reader *, const char **,
+                                       struct vs_err *),
+                          struct vs_err *err) {
     const struct vs_json *list = NULL;
     const char *before = NULL, *file_source = l->source;
     size_t i = 0;
 
-    if (!vs_json_get_array(root, "releases", false, &list, err))
+    if (!vs_json_get_array(root, key, false, &list, err))
         return false;
     for (const struct vs_json *node = list ? list->child : NULL; node; node = node->next) {
         struct vs_json_reader r;
-        char path[32];
+        char path[48];
 
-        snprintf(path, sizeof path, "$.releases[%zu]", i++);
+        snprintf(path, sizeof path, "$.%s[%zu]", key, i++);
         l->source = file_source;
-        if (!vs_json_open(&r, root->file, path, node, err) || !read_release(l, &r, &before, err))
+        if (!vs_json_open(&r, root->file, path, node, err) || !read(l, &r, &before, err))
             return false;
     }
     return true;
@@ -329,9 +352,13 @@ static bool finish(struct load *l, struct vs_err *err) {
     return (e->supports && e->defaults && e->rules && e->numbers) || vs_err_nomem(err);
 }
 
-static bool set_version(struct load *l, const char *version, struct vs_err *err) {
+static bool set_asked(struct load *l, const char *version, const char *backend,
+                      struct vs_err *err) {
     struct vs_version parsed;
 
+    l->engine->backend = backend ? vs_arena_strdup(l->arena, backend) : NULL;
+    if (backend && !l->engine->backend)
+        return vs_err_nomem(err);
     if (!version)
         return true;
     if (!vs_version_parse(version, &parsed))
@@ -343,7 +370,7 @@ static bool set_version(struct load *l, const char *version, struct vs_err *err)
 }
 
 bool vs_engine_load(struct vs_arena *arena, const char *name, const char *version,
-                    const struct vs_engine **engine, struct vs_err *err) {
+                    const char *backend, const struct vs_engine **engine, struct vs_err *err) {
     struct load l = {.arena = arena, .engine = VS_NEW(arena, struct vs_engine)};
     const struct vs_json *root = NULL;
     struct vs_json_reader r;
@@ -352,20 +379,19 @@ bool vs_engine_load(struct vs_arena *arena, const char *name, const char *versio
 
     if (!l.engine)
         return vs_err_nomem(err);
-    if (!set_version(&l, version, err) ||
+    if (!set_asked(&l, version, backend, err) ||
         !vs_data_find(arena, "workloads/engines", "engine", name, &path, err) ||
         !vs_json_load(arena, path, &root, err) || !vs_json_open(&r, path, "$", root, err))
         goto out;
     l.engine->file = path;
     if (!read_head(&l, &r, err) || !read_multi_node(&l, &r, err) || !read_layer(&l, &r, err) ||
-        !read_releases(&l, &r, err) || !vs_json_close(&r, err) || !finish(&l, err))
+        !read_overlays(&l, &r, "releases", read_release, err) ||
+        !read_overlays(&l, &r, "backends", read_backend, err) || !vs_json_close(&r, err) ||
+        !finish(&l, err))
         goto out;
     *engine = l.engine;
     ok = true;
 out:
-    vs_vec_release(&l.supports);
-    vs_vec_release(&l.defaults);
-    vs_vec_release(&l.rules);
-    vs_vec_release(&l.numbers);
+    release_load(&l);
     return ok;
 }

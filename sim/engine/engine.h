@@ -10,6 +10,8 @@
  * devices releases  [{"from": "b2824", "defaults": .., "rules": .., "numbers": .., "supports": ..,
  *             "source": ".."}] ascending; those up to the version asked for are laid over the rest,
  * in order; a version with fewer parts than `from` (0.6 of 0.6.3) means the last of its series
+ *   backends  [{"name": "hip", ..as a release..}]: laid over all else where the backend is asked
+ * for
  */
 #ifndef VS_ENGINE_ENGINE_H
 #define VS_ENGINE_ENGINE_H
@@ -40,6 +42,7 @@ struct vs_engine {
     const char *name, *title, *file;
     const char *version; /* as asked, or NULL */
     const char *release; /* of the newest rules laid over, or NULL */
+    const char *backend; /* as asked, or NULL */
     const char *const *tasks;
     size_t task_count;
     const struct vs_engine_support *supports;
@@ -52,8 +55,11 @@ struct vs_engine {
     size_t number_count;
 };
 
+/* version NULL: the newest rules; backend NULL: that of the device's vendor, without an overlay. A
+ * backend that the file doesn't name changes nothing here: whether it is supported is asked like
+ * any axis. */
 bool vs_engine_load(struct vs_arena *arena, const char *name, const char *version,
-                    const struct vs_engine **engine, struct vs_err *err);
+                    const char *backend, const struct vs_engine **engine, struct vs_err *err);
 
 bool vs_engine_has_task(const struct vs_engine *engine, const char *task);
 /* Does the engine support this word of an axis for the task? `true` in the file means any; "every"

@@ -75,6 +75,17 @@ static double active(const struct vs_pass *p, const struct vs_weight *w) {
     return p->share * (is_expert(w) ? (double)p->m->experts_active / (double)p->m->experts : 1);
 }
 
+/* What a batched multiplication by experts issues for each FLOP that counts: their tiles are partly
+ * empty where an expert is narrow or gets few tokens. */
+static double issued(const struct vs_pass *p, const struct vs_weight *w) {
+    if (!is_expert(w) || p->m->moe_ffn == 0)
+        return 1;
+    double tokens = (double)p->tokens * (double)p->m->experts_active / (double)p->m->experts;
+    return vs_pass_number(p, "expert_gemm_slowdown", 1) *
+           (1 + vs_pass_number(p, "expert_gemm_tokens", 0) / tokens) *
+           (1 + vs_pass_number(p, "expert_gemm_width", 0) / (double)p->m->moe_ffn);
+}
+
 static double read_bytes(const struct vs_pass *p, const struct vs_weight *w) {
     return p->share * (double)w->bytes * (is_expert(w) ? vs_pass_touched(p) : 1);
 }
@@ -113,6 +124,8 @@ static void gemv(struct vs_pass *p, const struct vs_weight *w, size_t count,
 static void gemm(struct vs_pass *p, const struct vs_weight *w, size_t count,
                  vs_weight_filter wanted, const char *what) {
     double flops = 0, bytes = 0, packed = 0, params = 0, kernels = 0, tokens = (double)p->tokens;
+    /* Of experts whose kernels don't overlap reading their few rows with the arithmetic. */
+    double reads = 0, alone = vs_pass_number(p, "expert_reads_alone", 0);
     const struct vs_type *type = NULL;
     int32_t layer = -1;
     for (size_t i = 0; i < count; i++) {
@@ -120,8 +133,10 @@ static void gemm(struct vs_pass *p, const struct vs_weight *w, size_t count,
             continue;
         double all = (double)vs_tensor_params(w[i].tensor);
         double width = (double)(w[i].tensor->rows + w[i].tensor->cols);
-        flops += 2 * tokens * all * active(p, &w[i]);
-        bytes += read_bytes(p, &w[i]) + 2 * tokens * width * active(p, &w[i]) * w[i].tensor->count;
+        flops += 2 * tokens * all * active(p, &w[i]) * issued(p, &w[i]);
+        double read = read_bytes(p, &w[i]), apart = is_expert(&w[i]) ? alone * read : 0;
+        reads += apart;
+        bytes += read - apart + 2 * tokens * width * active(p, &w[i]) * w[i].tensor->count;
         if (w[i].type->class_of != VS_CLASS_FLOAT) {
             params += p->share * all;
             packed += p->share * (double)w[i].bytes;
@@ -133,6 +148,13 @@ static void gemm(struct vs_pass *p, const struct vs_weight *w, size_t count,
     }
     if (kernels == 0)
         return;
+    if (reads > 0)
+        vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_GEMV,
+                                          .lane = VS_LANE_COMPUTE,
+                                          .what = "experts read",
+                                          .layer = layer,
+                                          .type = type,
+                                          .bytes = reads});
     if (params > 0 && vs_pass_rule(p, "prefill_gemm", "dequantize"))
         vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_DEQUANT,
                                           .lane = VS_LANE_COMPUTE,

@@ -69,14 +69,17 @@ bool vs_resolve_workload(struct vs_catalog *catalog, const struct vs_values *use
     return store(catalog, KIND_WORKLOAD, name, w, err);
 }
 
-static bool get_engine(struct vs_catalog *catalog, const char *name, const char *version,
+/* By the name, in the version and for the backend of `values`. */
+static bool get_engine(struct vs_catalog *catalog, const struct vs_values *values, const char *name,
                        const struct vs_engine **engine, struct vs_err *err) {
+    const char *version = values->at[VS_AXIS_ENGINE_VERSION].text;
+    const char *backend = values->at[VS_AXIS_BACKEND].text;
     char key[256];
-    snprintf(key, sizeof key, "%s %s", name, version ? version : "");
+    snprintf(key, sizeof key, "%s %s %s", name, version ? version : "", backend ? backend : "");
     *engine = find(catalog, KIND_ENGINE, key);
     if (*engine)
         return true;
-    return vs_engine_load(catalog->arena, name, version, engine, err) &&
+    return vs_engine_load(catalog->arena, name, version, backend, engine, err) &&
            store(catalog, KIND_ENGINE, key, *engine, err);
 }
 
@@ -190,10 +193,9 @@ bool vs_engine_runs_on(const struct vs_engine *engine, const struct vs_machine *
 }
 
 bool vs_engine_can(struct vs_catalog *catalog, const struct vs_values *values, const char *name,
-                   const char *version, const char *task, enum vs_axis *axis, bool *can,
-                   struct vs_err *err) {
+                   const char *task, enum vs_axis *axis, bool *can, struct vs_err *err) {
     const struct vs_engine *engine;
-    if (!get_engine(catalog, name, version, &engine, err))
+    if (!get_engine(catalog, values, name, &engine, err))
         return false;
     *can = false;
     *axis = VS_AXIS_TASK;
@@ -309,12 +311,11 @@ static bool choose_engine(struct vs_catalog *catalog, const struct vs_workload *
     for (size_t i = 0; i < count; i++) {
         enum vs_axis lacking;
         bool can;
-        if (!vs_engine_can(catalog, v, names[i], v->at[VS_AXIS_ENGINE_VERSION].text, task, &lacking,
-                           &can, err))
+        if (!vs_engine_can(catalog, v, names[i], task, &lacking, &can, err))
             return false;
         const struct vs_engine *engine;
         const char *why;
-        if (!get_engine(catalog, names[i], v->at[VS_AXIS_ENGINE_VERSION].text, &engine, err))
+        if (!get_engine(catalog, v, names[i], &engine, err))
             return false;
         if (can && vs_engine_runs_on(engine, machine, &v->at[VS_AXIS_WEIGHTS], &why))
             return set_text(catalog, v, VS_AXIS_ENGINE, names[i], err);
@@ -328,8 +329,7 @@ static bool check_engine(struct vs_catalog *catalog, const struct vs_values *v,
                          const struct vs_engine *engine, const char *task, struct vs_err *err) {
     enum vs_axis axis;
     bool can;
-    if (!vs_engine_can(catalog, v, v->at[VS_AXIS_ENGINE].text, v->at[VS_AXIS_ENGINE_VERSION].text,
-                       task, &axis, &can, err))
+    if (!vs_engine_can(catalog, v, v->at[VS_AXIS_ENGINE].text, task, &axis, &can, err))
         return false;
     if (can)
         return true;
@@ -497,8 +497,7 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
         return false;
     if (!v.at[VS_AXIS_ENGINE].text && !choose_engine(catalog, workload, c->machine, &v, task, err))
         return false;
-    if (!get_engine(catalog, v.at[VS_AXIS_ENGINE].text, v.at[VS_AXIS_ENGINE_VERSION].text,
-                    &c->engine, err) ||
+    if (!get_engine(catalog, &v, v.at[VS_AXIS_ENGINE].text, &c->engine, err) ||
         !check_engine(catalog, &v, c->engine, task, err) ||
         !fill_defaults(catalog, c->engine, task, &v, err) ||
         !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||

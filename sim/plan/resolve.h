@@ -33,8 +33,7 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
 /* Does this engine support all that is given in `values` for the task? If not, *axis is the first
  * it lacks. */
 bool vs_engine_can(struct vs_catalog *catalog, const struct vs_values *values, const char *engine,
-                   const char *version, const char *task, enum vs_axis *axis, bool *can,
-                   struct vs_err *err);
+                   const char *task, enum vs_axis *axis, bool *can, struct vs_err *err);
 
 /* Is the stack, and the library behind its weight format, written for this machine's devices? If
  * not, *why names the vendors. */

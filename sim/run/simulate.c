@@ -22,7 +22,8 @@ struct vs_load_needs vs_load_needs_of(const struct vs_case *c) {
         needs.communicator_bytes =
             (uint64_t)vs_engine_number(c->engine, "communicator_bytes", NULL, 0);
     } else if (vs_streq(rule, "plain")) {
-        needs.context_bytes = (uint64_t)vs_num_or(arch->context_bytes, 0);
+        needs.context_bytes = (uint64_t)vs_engine_number(c->engine, "context_bytes", arch->name,
+                                                         vs_num_or(arch->context_bytes, 0));
     }
     return needs;
 }

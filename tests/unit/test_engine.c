@@ -64,7 +64,7 @@ static const struct vs_engine *engine_of(const char *version) {
     const struct vs_engine *engine = NULL;
     struct vs_err err = {0};
     write_text(text);
-    ck_assert_msg(vs_engine_load(&arena, file, version, &engine, &err), "%s", err.text);
+    ck_assert_msg(vs_engine_load(&arena, file, version, NULL, &engine, &err), "%s", err.text);
     return engine;
 }
 
@@ -187,7 +187,7 @@ START_TEST(many_numbers) {
     vs_text_add(&t, "}}");
     write_text(vs_text_str(&t));
     vs_text_release(&t);
-    ck_assert_msg(vs_engine_load(&arena, file, NULL, &e, &err), "%s", err.text);
+    ck_assert_msg(vs_engine_load(&arena, file, NULL, NULL, &e, &err), "%s", err.text);
     ck_assert_uint_eq(e->number_count, 300);
     for (int i = 0; i < 300; i++) {
         snprintf(name, sizeof name, "n%d", i);
@@ -201,9 +201,31 @@ START_TEST(one_node_only) {
     const struct vs_engine *e = NULL;
     struct vs_err err = {0};
     write_text(HEAD TASKS ",\"multi_node\":false}");
-    ck_assert(vs_engine_load(&arena, file, NULL, &e, &err));
+    ck_assert(vs_engine_load(&arena, file, NULL, NULL, &e, &err));
     ck_assert_str_eq(vs_engine_rule(e, "multi_node", "?"), "off");
     ck_assert_double_eq(vs_engine_number(e, "none", NULL, 2), 2);
+}
+END_TEST
+
+START_TEST(backends_are_laid_over_releases) {
+    static const char *const backends[] = {NULL, "hip", "vulkan", "cuda"};
+    static const double speeds[] = {2, 3, 4, 2};
+    static const char *const vendors[] = {"any", "amd", "any", "any"};
+    write_text(HEAD TASKS ",\"numbers\":{\"x\":" NUMBER(
+        1) "},"
+           "\"releases\":[{\"from\":\"1\",\"numbers\":{\"x\":" NUMBER(
+               2) "}}],"
+                  "\"backends\":[{\"name\":\"hip\",\"rules\":{\"vendors\":\"amd\"},"
+                  "\"numbers\":{\"x\":" NUMBER(3) "}},"
+                                                  "{\"name\":\"vulkan\",\"numbers\":{\"x\":" NUMBER(
+                                                      4) "}}]}");
+    for (size_t i = 0; i < sizeof backends / sizeof *backends; i++) {
+        const struct vs_engine *e = NULL;
+        struct vs_err err = {0};
+        ck_assert_msg(vs_engine_load(&arena, file, NULL, backends[i], &e, &err), "%s", err.text);
+        ck_assert_double_eq(vs_engine_number(e, "x", NULL, 0), speeds[i]);
+        ck_assert_str_eq(vs_engine_rule(e, "vendors", "any"), vendors[i]);
+    }
 }
 END_TEST
 
@@ -211,7 +233,7 @@ static void refused(const char *bad, const char *version, const char *says) {
     const struct vs_engine *engine = NULL;
     struct vs_err err = {0};
     write_text(bad);
-    ck_assert_msg(!vs_engine_load(&arena, file, version, &engine, &err), "taken: %s", bad);
+    ck_assert_msg(!vs_engine_load(&arena, file, version, NULL, &engine, &err), "taken: %s", bad);
     ck_assert_int_eq((int)err.status, (int)VS_ERR_INPUT);
     ck_assert_msg(strstr(err.text, says) != NULL, "%s\n  for %s", err.text, bad);
     ck_assert_ptr_null(engine);
@@ -247,6 +269,10 @@ START_TEST(bad_files) {
             "'1.9' stands after '2'");
     refused(HEAD TASKS ",\"releases\":[{\"from\":\"2\"},{\"from\":\"2.0\"}]}", NULL,
             "stands after");
+    refused(HEAD TASKS ",\"backends\":[{}]}", NULL, "name");
+    refused(HEAD TASKS ",\"backends\":[{\"name\":\"b\"},{\"name\":\"a\"}]}", NULL,
+            "'a' stands after 'b'");
+    refused(HEAD TASKS ",\"backends\":[{\"name\":\"b\",\"rule\":{}}]}", NULL, "unknown key 'rule'");
     /* a mistake in a release that isn't asked for is found as well */
     refused(HEAD TASKS ",\"releases\":[{\"from\":\"2\",\"rule\":{}}]}", "1.0",
             "unknown key 'rule'");
@@ -264,7 +290,7 @@ END_TEST
 START_TEST(unknown_engine) {
     const struct vs_engine *engine = NULL;
     struct vs_err err = {0};
-    ck_assert(!vs_engine_load(&arena, "lama.cpp", NULL, &engine, &err));
+    ck_assert(!vs_engine_load(&arena, "lama.cpp", NULL, NULL, &engine, &err));
     ck_assert_msg(strstr(err.text, "unknown engine 'lama.cpp'") != NULL, "%s", err.text);
 }
 END_TEST
@@ -282,6 +308,7 @@ int main(void) {
     tcase_add_test(tests, numbers_by_arch);
     tcase_add_test(tests, many_numbers);
     tcase_add_test(tests, one_node_only);
+    tcase_add_test(tests, backends_are_laid_over_releases);
     tcase_add_test(tests, bad_files);
     tcase_add_test(tests, bad_versions);
     tcase_add_test(tests, unknown_engine);

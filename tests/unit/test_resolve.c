@@ -192,15 +192,15 @@ START_TEST(what_an_engine_can) {
     enum vs_axis axis;
     bool can;
     ck_assert(sim_request("--hw rtx4090 --model toy --task train --ckpt every:2", &r, &err));
-    ck_assert(vs_engine_can(catalog, &r.user, "hf", NULL, "train", &axis, &can, &err));
+    ck_assert(vs_engine_can(catalog, &r.user, "hf", "train", &axis, &can, &err));
     ck_assert(!can);
     ck_assert_int_eq(axis, VS_AXIS_CKPT);
-    ck_assert(vs_engine_can(catalog, &r.user, "ideal", NULL, "train", &axis, &can, &err));
+    ck_assert(vs_engine_can(catalog, &r.user, "ideal", "train", &axis, &can, &err));
     ck_assert(can);
-    ck_assert(vs_engine_can(catalog, &r.user, "llamacpp", NULL, "train", &axis, &can, &err));
+    ck_assert(vs_engine_can(catalog, &r.user, "llamacpp", "train", &axis, &can, &err));
     ck_assert(!can);
     ck_assert_int_eq(axis, VS_AXIS_TASK);
-    ck_assert(!vs_engine_can(catalog, &r.user, "nosuch", NULL, "train", &axis, &can, &err));
+    ck_assert(!vs_engine_can(catalog, &r.user, "nosuch", "train", &axis, &can, &err));
 }
 END_TEST
 
