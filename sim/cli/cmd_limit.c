@@ -75,7 +75,7 @@ static bool find_task(struct vs_cli *cli, const char **task, struct vs_err *err)
         return true;
     if (!vs_workload_load(cli->arena, workloads->at[0].text, &workload, err))
         return false;
-    *task = workload.values.at[VS_AXIS_TASK].text;
+    *task = workload.task;
     return true;
 }
 

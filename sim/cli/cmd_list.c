@@ -81,9 +81,9 @@ static bool list_models(struct vs_cli *cli, struct vs_listing *listing, struct v
 }
 
 static const struct vs_listing_column WORKLOAD_COLUMNS[] = {
-    {"name", "name", false, false},   {"task", "task", false, false},
-    {"model", "model", false, false}, {"engines", "engines", false, false},
-    {"about", "about", false, true},
+    {"name", "name", false, false},     {"task", "task", false, false},
+    {"model", "model", false, false},   {"engines", "engines", false, false},
+    {"not yet", "later", false, false}, {"about", "about", false, true},
 };
 
 static bool add_workload(struct vs_cli *cli, const char *name, struct vs_listing *listing,
@@ -93,9 +93,10 @@ static bool add_workload(struct vs_cli *cli, const char *name, struct vs_listing
         return false;
     const struct vs_cell cells[COUNT_OF(WORKLOAD_COLUMNS)] = {
         vs_cell_text(workload.name),
-        vs_cell_text(workload.values.at[VS_AXIS_TASK].text),
+        vs_cell_text(workload.task),
         vs_cell_text(workload.values.at[VS_AXIS_MODEL].text),
         vs_cell_text(join(cli->arena, workload.engines, workload.engine_count)),
+        vs_cell_text(workload.later),
         vs_cell_text(workload.about),
     };
     vs_listing_add(listing, cells);

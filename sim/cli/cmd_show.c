@@ -101,7 +101,7 @@ static bool show_workload(struct vs_doc *doc, const char *name, struct vs_err *e
     for (size_t i = 1; i < workload.engine_count && engines; i++)
         engines = vs_arena_printf(arena, "%s, %s", engines, workload.engines[i]);
     for (int i = 0; i < VS_AXIS_COUNT; i++) {
-        const char *text = workload.values.at[i].text;
+        const char *text = i == VS_AXIS_TASK ? workload.task : workload.values.at[i].text;
         const struct vs_cell cells[] = {vs_cell_text(vs_axis_info((enum vs_axis)i)->name),
                                         vs_cell_text(text)};
         if (text)

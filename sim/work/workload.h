@@ -1,7 +1,8 @@
 /* Named workloads: workloads/NAME.json {"schema": "vramsim-workload/1", "name", "about", "model",
  * "task", "engines": [..], "axes": {axis: word}}, and "aliases", "later" where there are any. Words
- * of "axes" are those of the command line without dashes; numbers may stand without quotes. Knows
- * no devices. */
+ * of "axes" are those of the command line without dashes; numbers may stand without quotes. A file
+ * with "later" needs what no version simulates yet, which the text names: it is listed and shown,
+ * and its task and axes may have words that are not known. Knows no devices. */
 #ifndef VS_WORK_WORKLOAD_H
 #define VS_WORK_WORKLOAD_H
 
@@ -9,6 +10,7 @@
 
 struct vs_workload {
     const char *name, *about, *file;
+    const char *task;
     const char *const *engines;
     size_t engine_count;     /* in order of preference */
     struct vs_values values; /* model, task and axes; origin VS_FROM_WORKLOAD */

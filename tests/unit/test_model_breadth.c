@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/data.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "model/model.h"
 
@@ -64,6 +65,36 @@ START_TEST(every_file_is_in_the_table) {
         for (size_t k = 0; k < PARAMS_COUNT; k++)
             found |= vs_streq(params[k].name, names[i]);
         ck_assert_msg(found, "no line for %s", names[i]);
+    }
+}
+END_TEST
+
+/* The word behind "--model " in a line of a case file, or NULL. */
+static const char *model_word(const char *line, size_t length) {
+    const char *at = strstr(line, "--model ");
+    if (!at || at >= line + length)
+        return NULL;
+    at += strlen("--model ");
+    return vs_arena_strndup(&arena, at, strcspn(at, " ,\"\n"));
+}
+
+START_TEST(every_model_of_the_measured_cases) {
+    static const char *const files[] = {"llamacpp", "ikllama",  "serving",
+                                        "silicon",  "training", "megatron"};
+    const char *last = "";
+    struct vs_err err = {0};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *text = NULL;
+        size_t length = 0;
+        const char *path = vs_arena_printf(&arena, "tests/measured/%s.csv", files[i]);
+        ck_assert_msg(vs_file_read(&arena, path, 64 << 20, &text, &length, &err), "%s", err.text);
+        for (const char *line = text; *line != '\0';) {
+            const size_t width = strcspn(line, "\n");
+            const char *word = model_word(line, width);
+            if (word && !vs_streq(word, last)) /* cases of a model mostly stand together */
+                last = model_of(word) ? word : "";
+            line += width + (line[width] == '\n');
+        }
     }
 }
 END_TEST
@@ -271,6 +302,34 @@ START_TEST(gguf_types) {
 }
 END_TEST
 
+static double gigabytes(const char *name, const char *format_name) {
+    const struct vs_model *m = model_of(name);
+    struct vs_format format;
+    struct vs_err err = {0};
+    uint64_t bytes = 0;
+    ck_assert_msg(vs_format_parse(format_name, &format, &err), "%s", err.text);
+    for (size_t i = 0; i < m->tensor_count; i++)
+        bytes += vs_tensor_bytes(m, &m->tensors[i], &format, NULL);
+    return (double)bytes / 1e9;
+}
+
+/* What is often said: Llama 3 70B has 131 GiB in fp16 (141 GB), Grok-1 628 GB; Llama 3 8B is more
+ * than a 12 GB card in fp16 and less in 4 bits; a cache in 8 bits is half, in 4 bits a quarter. */
+START_TEST(known_claims) {
+    const struct vs_model *m = model_of("llama-3-8b");
+    const struct vs_type *fp16 = vs_type_find("fp16"), *fp8 = vs_type_find("fp8");
+    ck_assert_double_eq_tol(gigabytes("llama-3-70b", "fp16") * 1e9 / (1 << 30), 131.4, 0.1);
+    ck_assert_double_eq_tol(gigabytes("grok-1", "fp16"), 628, 4);
+    ck_assert_double_gt(gigabytes("llama-3-8b", "fp16"), 12);
+    ck_assert_double_lt(gigabytes("llama-3-8b", "int4"), 7);
+    ck_assert_double_lt(gigabytes("llama-3-8b", "q4_k_m"), 5);
+    ck_assert_uint_eq(vs_kv_layer_bytes(m, 0, 64, fp16, fp16),
+                      2 * vs_kv_layer_bytes(m, 0, 64, fp8, fp8));
+    ck_assert_double_eq_tol(vs_kv_bytes(vs_type_find("q8_0")), 2 / 2.0 + 2 / 32.0, 1e-12);
+    ck_assert_double_eq_tol(vs_kv_bytes(vs_type_find("q4_0")), 2 / 4.0 + 2 / 32.0, 1e-12);
+}
+END_TEST
+
 START_TEST(unsupported) {
     static const char *const runs[] = {"llama-3-8b", "gpt2",     "phi-2",        "falcon-7b",
                                        "gemma-3-4b", "qwen3-8b", "mixtral-8x7b", "gpt-oss-20b"};
@@ -298,6 +357,8 @@ int main(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, parameters_of_every_model);
     tcase_add_test(tests, every_file_is_in_the_table);
+    tcase_add_test(tests, every_model_of_the_measured_cases);
+    tcase_add_test(tests, known_claims);
     tcase_add_test(tests, latent_cache);
     tcase_add_test(tests, linear_attention_state);
     tcase_add_test(tests, mamba_state);

@@ -151,6 +151,30 @@ START_TEST(what_is_missing) {
 }
 END_TEST
 
+START_TEST(what_is_not_modelled) {
+    sim_refused("--hw toy --model deepseek-v3 --task generate --weights fp16",
+                "--model deepseek-v3: latent-attention layers are not modelled yet for --task "
+                "generate; expected a model without them");
+    sim_refused("--hw toy --model qwen3.5-27b --task train", "linear-attention layers");
+    sim_refused("--hw toy --model mixtral-8x7b-v0.1 --task train",
+                "mixture-of-experts layers are not modelled yet for --task train");
+    sim_refused("--hw toy --workload serve8b",
+                "workload 'serve8b' needs what is not modelled yet: request serving");
+}
+END_TEST
+
+/* A checkpoint that is stored quantized runs as it is, where the engine can. */
+START_TEST(stored_format) {
+    struct vs_case c = resolved("--hw rtx4090 --model gpt-oss-20b --task generate");
+    expect(&c, VS_AXIS_WEIGHTS, "mxfp4", VS_FROM_WORKLOAD);
+    ck_assert_str_eq(c.engine->name, "llamacpp");
+    c = resolved("--hw rtx4090 --model gpt-oss-20b --task generate --weights q4_k_m");
+    expect(&c, VS_AXIS_WEIGHTS, "q4_k_m", VS_FROM_USER);
+    sim_refused("--hw rtx4090 --model minimax-m2.5 --task generate --engine llamacpp",
+                "--weights fp8: engine 'llamacpp' does not support it");
+}
+END_TEST
+
 START_TEST(what_contradicts) {
     sim_refused(TOY_GENERATE "--seq 128", "--seq does not apply to --task generate");
     sim_refused(TOY_TRAIN "--prompt 128", "--prompt does not apply to --task train");
@@ -227,6 +251,8 @@ int main(void) {
     tcase_add_test(tests, zero_on_one_device);
     tcase_add_test(tests, catalog_shares);
     tcase_add_test(tests, what_is_missing);
+    tcase_add_test(tests, what_is_not_modelled);
+    tcase_add_test(tests, stored_format);
     tcase_add_test(tests, what_contradicts);
     tcase_add_test(tests, failure_leaves_the_case);
     tcase_add_test(tests, what_an_engine_can);

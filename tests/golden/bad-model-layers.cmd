@@ -1,0 +1,2 @@
+# A model whose layers are not modelled yet.
+run --hw rtx4090 --model deepseek-v3 --task generate --weights q8_0
