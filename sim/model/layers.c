@@ -178,20 +178,24 @@ bool vs_model_build_layers(struct vs_arena *arena, struct vs_model *model) {
     return true;
 }
 
-/* Worst first: what would be most wrong if it were run as plain attention. */
-const char *vs_model_unsupported(const struct vs_model *model) {
-    static const char *const mixers[] = {
-        [VS_MIXER_ATTENTION] = NULL,
-        [VS_MIXER_LATENT] = "latent-attention layers",
-        [VS_MIXER_CROSS] = "cross-attention layers",
-        [VS_MIXER_LINEAR] = "linear-attention layers",
-        [VS_MIXER_MAMBA] = "Mamba layers",
-        [VS_MIXER_NONE] = "layers without attention",
+const char *vs_model_mixers(const struct vs_model *model, enum vs_mixer mixer) {
+    static const char *const names[] = {
+        [VS_MIXER_ATTENTION] = "attention layers",   [VS_MIXER_LATENT] = "latent-attention layers",
+        [VS_MIXER_CROSS] = "cross-attention layers", [VS_MIXER_LINEAR] = "linear-attention layers",
+        [VS_MIXER_MAMBA] = "Mamba layers",           [VS_MIXER_NONE] = "layers without attention",
     };
 
     for (uint32_t i = 0; i < model->layers; i++)
-        if (mixers[model->layer[i].mixer])
-            return mixers[model->layer[i].mixer];
+        if (model->layer[i].mixer == mixer)
+            return names[mixer];
+    return NULL;
+}
+
+const char *vs_model_unsupported(const struct vs_model *model) {
+    const char *cross = vs_model_mixers(model, VS_MIXER_CROSS);
+
+    if (cross)
+        return cross;
     if (model->kv_borrowers)
         return "layers that borrow the KV cache of others";
     if (vs_layer_set_any(&model->sets[VS_SET_OWN_HEADS], model->layers))

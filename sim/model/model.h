@@ -168,7 +168,10 @@ bool vs_model_load(struct vs_arena *arena, const char *name_or_file, const struc
 bool vs_model_override(struct vs_arena *arena, const struct vs_model **model, const char *path,
                        const char *value, struct vs_err *err);
 
-/* What no plan expresses yet, as in "linear-attention layers"; NULL where there is nothing. */
+/* Layers of this kind in words ("linear-attention layers"), or NULL where the model has none. */
+const char *vs_model_mixers(const struct vs_model *model, enum vs_mixer mixer);
+
+/* What no plan expresses yet, as in "cross-attention layers"; NULL where there is nothing. */
 const char *vs_model_unsupported(const struct vs_model *model);
 
 uint64_t vs_tensor_params(const struct vs_tensor *tensor);

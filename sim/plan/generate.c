@@ -32,6 +32,21 @@ static void take_cache(struct vs_emit *e) {
     }
 }
 
+/* What layers with a recurrence keep of each sequence. */
+static void take_states(struct vs_emit *e) {
+    const struct vs_plan *plan = e->plan;
+    const struct vs_type *type = vs_type_find(vs_engine_rule(plan->c->engine, "state", "fp32"));
+    uint64_t batch = (uint64_t)vs_count(&plan->c->axes, VS_AXIS_BATCH);
+    for (uint32_t l = 0; l < plan->c->model->layers; l++) {
+        struct vs_buffer b = {.what = "recurrent state",
+                              .layer = (int32_t)l,
+                              .home = kv_home(plan, l),
+                              .tag = VS_TAG_KV,
+                              .bytes = batch * vs_state_layer_bytes(plan->c->model, l, type, type)};
+        vs_emit_take_in(e, &b);
+    }
+}
+
 static void take_in(struct vs_emit *e, unsigned home, enum vs_tag tag, const char *what,
                     uint64_t bytes) {
     struct vs_buffer b = {
@@ -55,6 +70,7 @@ bool vs_emit_provision(struct vs_plan *plan, struct vs_phase *phase, struct vs_e
     vs_emit_begin(&e, plan, phase, "provision");
     if (!grows(plan))
         take_cache(&e);
+    take_states(&e);
     if (vs_streq(vs_engine_rule(plan->c->engine, "compute_buffer", ""), "graph"))
         take_compute_buffers(&e);
     vs_emit_op(&e, &(struct vs_op){.kind = VS_WORK_NOTHING,

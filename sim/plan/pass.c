@@ -185,7 +185,7 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
     if (!streamed)
         host_work(p, layer, host_matrix, 1, "linear layers");
     vs_pass_go_to_cpu(p, l->on_cpu || p->plan->attention_on_cpu, (int32_t)layer);
-    vs_pass_attention(p, layer);
+    vs_pass_mix(p, layer);
     vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
     vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? is_expert : device_expert,
                      "experts");

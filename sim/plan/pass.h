@@ -44,7 +44,8 @@ void vs_pass_matrices(struct vs_pass *p, size_t first, size_t count, vs_weight_f
 /* Share of a layer's experts that the tokens of this pass touch; 1 for dense layers. */
 double vs_pass_touched(const struct vs_pass *p);
 
-void vs_pass_attention(struct vs_pass *p, uint32_t layer);
+/* Attention over the cache of a layer, or its recurrence. */
+void vs_pass_mix(struct vs_pass *p, uint32_t layer);
 
 /* Moves the hidden state to the CPU, or to the current device. */
 void vs_pass_go_to_cpu(struct vs_pass *p, bool cpu, int32_t layer);

@@ -181,8 +181,9 @@ static bool vendor_listed(const struct vs_engine *engine, const char *rule, cons
     return words == NULL;
 }
 
-bool vs_engine_runs_on(const struct vs_engine *engine, const struct vs_machine *machine,
-                       const struct vs_value *weights, const char **why) {
+/* If not, *why names the vendors. */
+static bool runs_on(const struct vs_engine *engine, const struct vs_machine *machine,
+                    const struct vs_value *weights, const char **why) {
     struct vs_format format;
     struct vs_err ignored;
     const char *vendor = machine->device_count > 0 ? machine->devices[0]->vendor : "none";
@@ -302,26 +303,69 @@ static const char *const *engines_of_task(const char *task, size_t *count) {
     return vs_streq(task, "train") ? TRAIN : GENERATE;
 }
 
+/* What this stack, as it is modelled, cannot run of the model; NULL where there is nothing. Engines
+ * say by rules how they cache a latent and in what type they keep a recurrent state. */
+static const char *lacking_of(const struct vs_model *m, const struct vs_engine *engine,
+                              const char *task) {
+    const bool train = vs_streq(task, "train");
+    const char *latent = vs_model_mixers(m, VS_MIXER_LATENT);
+    const char *linear = vs_model_mixers(m, VS_MIXER_LINEAR);
+    const char *mamba = vs_model_mixers(m, VS_MIXER_MAMBA);
+    if (latent && (train || !vs_engine_rule(engine, "latent_cache", NULL)))
+        return latent;
+    if ((linear || mamba) && (train || !vs_engine_rule(engine, "state", NULL)))
+        return linear ? linear : mamba;
+    if (train && m->experts > 0)
+        return "mixture-of-experts layers";
+    return vs_model_unsupported(m);
+}
+
+static bool check_vendor(const struct vs_machine *m, const struct vs_engine *engine,
+                         const struct vs_value *weights, struct vs_err *err) {
+    const char *why;
+    if (runs_on(engine, m, weights, &why))
+        return true;
+    return vs_err_at(
+        err, NULL, 0, 0, "engine '%s'%s%s%s%s does not run on %s; expected a device of: %s",
+        engine->name, engine->backend ? " with --backend " : "",
+        engine->backend ? engine->backend : "", weights->text ? " with --weights " : "",
+        weights->text ? weights->text : "", m->hw, why);
+}
+
+static bool check_model(const struct vs_model *m, const struct vs_engine *engine, const char *task,
+                        struct vs_err *err) {
+    const char *lacking = lacking_of(m, engine, task);
+    return !lacking || vs_err_at(err, NULL, 0, 0,
+                                 "--model %s: %s are not modelled yet for --task %s with engine "
+                                 "'%s'; expected a model without them",
+                                 m->name, lacking, task, engine->name);
+}
+
 static bool choose_engine(struct vs_catalog *catalog, const struct vs_workload *workload,
-                          const struct vs_machine *machine, struct vs_values *v, const char *task,
-                          struct vs_err *err) {
+                          const struct vs_model *model, const struct vs_machine *machine,
+                          struct vs_values *v, const char *task, struct vs_err *err) {
     size_t count;
     const char *const *names = engines_of_task(task, &count);
     if (workload && workload->engine_count > 0) {
         names = workload->engines;
         count = workload->engine_count;
     }
+    struct vs_err lacks = {0};
     for (size_t i = 0; i < count; i++) {
         enum vs_axis lacking;
         bool can;
         if (!vs_engine_can(catalog, v, names[i], task, &lacking, &can, err))
             return false;
         const struct vs_engine *engine;
-        const char *why;
         if (!get_engine(catalog, v, names[i], &engine, err))
             return false;
-        if (can && vs_engine_runs_on(engine, machine, &v->at[VS_AXIS_WEIGHTS], &why))
+        if (can && check_vendor(machine, engine, &v->at[VS_AXIS_WEIGHTS], &lacks) &&
+            check_model(model, engine, task, &lacks))
             return set_text(catalog, v, VS_AXIS_ENGINE, names[i], err);
+    }
+    if (lacks.status != VS_OK) {
+        *err = lacks;
+        return false;
     }
     return vs_err_at(err, NULL, 0, 0,
                      "no engine known can run this combination of values; expected fewer of "
@@ -427,7 +471,6 @@ enum { VS_DEVICES_MODELLED = 64 };
 /* What the simulator cannot do yet, said before anything runs. */
 static bool check_machine(const struct vs_machine *m, const struct vs_engine *engine,
                           const char *task, struct vs_values *v, struct vs_err *err) {
-    const char *why;
     bool train = vs_streq(task, "train");
     bool several =
         train ? vs_streq(vs_engine_rule(engine, "ranks", "off"), "on")
@@ -443,22 +486,7 @@ static bool check_machine(const struct vs_machine *m, const struct vs_engine *en
     if (m->device_count == 0 && train)
         return vs_err_at(err, NULL, 0, 0,
                          "--hw %s: training on a CPU is not modelled; expected a device", m->hw);
-    if (vs_engine_runs_on(engine, m, &v->at[VS_AXIS_WEIGHTS], &why))
-        return true;
-    return vs_err_at(err, NULL, 0, 0,
-                     "engine '%s' with --weights %s does not run on %s; expected a device of: %s",
-                     engine->name, v->at[VS_AXIS_WEIGHTS].text, m->hw, why);
-}
-
-/* Experts are run by `generate` only. */
-static bool check_model(const struct vs_model *m, const char *task, struct vs_err *err) {
-    const char *lacking = vs_model_unsupported(m);
-    if (!lacking && m->experts > 0 && vs_streq(task, "train"))
-        lacking = "mixture-of-experts layers";
-    return !lacking || vs_err_at(err, NULL, 0, 0,
-                                 "--model %s: %s are not modelled yet for --task %s; expected a "
-                                 "model without them",
-                                 m->name, lacking, task);
+    return check_vendor(m, engine, &v->at[VS_AXIS_WEIGHTS], err);
 }
 
 /* A checkpoint that is published quantized is run as it is, as if its workload said so. */
@@ -496,12 +524,14 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
     if (!refuse_strangers(&v, task, err) || !drop_meaningless(&v, err) || !check_formats(&v, err) ||
         !get_machine(catalog, &v, settings, &c->machine, err) ||
         !get_model(catalog, v.at[VS_AXIS_MODEL].text, settings, &c->model, err) ||
-        !check_model(c->model, task, err) || !take_stored_format(catalog, c->model, task, &v, err))
+        !take_stored_format(catalog, c->model, task, &v, err))
         return false;
-    if (!v.at[VS_AXIS_ENGINE].text && !choose_engine(catalog, workload, c->machine, &v, task, err))
+    if (!v.at[VS_AXIS_ENGINE].text &&
+        !choose_engine(catalog, workload, c->model, c->machine, &v, task, err))
         return false;
     if (!get_engine(catalog, &v, v.at[VS_AXIS_ENGINE].text, &c->engine, err) ||
         !check_engine(catalog, &v, c->engine, task, err) ||
+        !check_model(c->model, c->engine, task, err) ||
         !fill_defaults(catalog, c->engine, task, &v, err) ||
         !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||
         !check_machine(c->machine, c->engine, task, &v, err))

@@ -35,11 +35,4 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
 bool vs_engine_can(struct vs_catalog *catalog, const struct vs_values *values, const char *engine,
                    const char *task, enum vs_axis *axis, bool *can, struct vs_err *err);
 
-/* Is the stack, and the library behind its weight format, written for this machine's devices? If
- * not, *why names the vendors. */
-struct vs_engine;
-struct vs_machine;
-bool vs_engine_runs_on(const struct vs_engine *engine, const struct vs_machine *machine,
-                       const struct vs_value *weights, const char **why);
-
 #endif

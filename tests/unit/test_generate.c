@@ -243,6 +243,37 @@ START_TEST(traffic_of_the_cache) {
 }
 END_TEST
 
+/* DeepSeek V2 Lite caches 512 + 64 numbers a token and layer for all of its 16 heads; a step
+ * attends to them as they are. */
+START_TEST(latent_cache) {
+    static const char LATENT[] = "--hw a100 --model deepseek-v2-lite --task generate --weights "
+                                 "q4_0 --ctx 8k --engine ideal --attn flash";
+    const struct vs_outcome *o = sim_memory(LATENT);
+    ck_assert_double_eq(nearbyint(sim_bytes(o, VS_METRIC_KV_GIB)), 27.0 * 576 * 2 * 8192);
+    decode(LATENT, 999);
+    ck_assert_double_eq(sum(VS_WORK_KV_READ, false), 27.0 * 576 * 2 * 1000);
+    ck_assert_double_eq(sum(VS_WORK_KV_READ, true), 27.0 * 16 * 2 * (576 + 512) * 999.5);
+}
+END_TEST
+
+/* Qwen3.5 35B: 10 of 40 layers have a cache (2 KV heads of 256); 30 keep a state, however long the
+ * sequence: 3 columns of 2 x 16 x 128 + 32 x 128 and 32 x 128 x 128 numbers in fp32. */
+START_TEST(recurrent_state) {
+    static const char HYBRID[] = "--hw a100 --model qwen3.5-35b-a3b --task generate --weights q4_0 "
+                                 "--batch 2 --engine ideal --attn flash --ctx";
+    const double state = 4 * (3 * 8192.0 + 32 * 128 * 128);
+    static const double cells[] = {4096, 65536};
+    for (size_t i = 0; i < 2; i++) {
+        const struct vs_outcome *o = sim_memory(sim_words(HYBRID, i == 0 ? "4096" : "65536"));
+        ck_assert_double_eq(nearbyint(sim_bytes(o, VS_METRIC_KV_GIB)),
+                            2 * (30 * state + 10 * 2 * 512 * 2 * cells[i]));
+    }
+    decode(sim_words(HYBRID, "4096"), 999);
+    ck_assert_double_eq(sum(VS_WORK_KV_READ, false), 2 * 10 * 2 * 512 * 2 * 1000.0);
+    ck_assert_double_eq(sum(VS_WORK_ELEMENT, false), 2 * 2 * 30 * state);
+}
+END_TEST
+
 /* ---- interpolation ---- */
 
 /* Time of each step by itself. */
@@ -324,6 +355,8 @@ int main(void) {
     tcase_add_test(tests, streamed_prompt);
     tcase_add_test(tests, layers_on_the_cpu);
     tcase_add_test(tests, traffic_of_the_cache);
+    tcase_add_test(tests, latent_cache);
+    tcase_add_test(tests, recurrent_state);
     tcase_add_test(tests, interpolated_steps);
     tcase_add_test(tests, decode_slows_down);
     suite_add_tcase(suite, tests);

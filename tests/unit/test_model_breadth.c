@@ -336,9 +336,6 @@ START_TEST(unsupported) {
     static const struct {
         const char *name, *phrase;
     } wants[] = {
-        {"deepseek-v3", "latent-attention layers"},
-        {"qwen3.5-27b", "linear-attention layers"},
-        {"nemotron-3-nano-30b-a3b", "Mamba layers"},
         {"llama-3.2-11b-vision", "cross-attention layers"},
         {"gemma-4-e2b", "layers that borrow the KV cache of others"},
         {"gemma-4-31b", "attention heads that differ by layer"},
@@ -347,6 +344,13 @@ START_TEST(unsupported) {
         ck_assert_msg(vs_model_unsupported(model_of(runs[i])) == NULL, "%s", runs[i]);
     for (size_t i = 0; i < sizeof wants / sizeof *wants; i++)
         ck_assert_str_eq(vs_model_unsupported(model_of(wants[i].name)), wants[i].phrase);
+    ck_assert_str_eq(vs_model_mixers(model_of("deepseek-v3"), VS_MIXER_LATENT),
+                     "latent-attention layers");
+    ck_assert_str_eq(vs_model_mixers(model_of("qwen3.5-27b"), VS_MIXER_LINEAR),
+                     "linear-attention layers");
+    ck_assert_str_eq(vs_model_mixers(model_of("nemotron-3-nano-30b-a3b"), VS_MIXER_MAMBA),
+                     "Mamba layers");
+    ck_assert_ptr_null(vs_model_mixers(model_of("llama-3-8b"), VS_MIXER_LATENT));
 }
 END_TEST
 

@@ -1,0 +1,107 @@
+/* What lets tokens see each other: attention over a cache, or a recurrence over a state. */
+#include "hw/machine.h"
+#include "plan/pass.h"
+
+/* FLOPs of one new token against one cell of the cache, all heads. A latent is attended to as it is
+ * cached, by queries that were multiplied into its space: its rank and the rotated part for the
+ * scores, its rank again for the sum. */
+static double pair_flops(const struct vs_pass *p, uint32_t layer) {
+    const struct vs_model_layer *l = &p->m->layer[layer];
+    if (l->mixer == VS_MIXER_LATENT)
+        return 2.0 * p->m->heads * (2.0 * p->m->mla_kv_rank + p->m->mla_rope_dim);
+    return 4.0 * p->m->heads * l->head_dim;
+}
+
+/* Values of the queries of one token. */
+static double query_width(const struct vs_pass *p, uint32_t layer) {
+    const struct vs_model_layer *l = &p->m->layer[layer];
+    if (l->mixer == VS_MIXER_LATENT)
+        return (double)p->m->heads * (p->m->mla_kv_rank + p->m->mla_rope_dim);
+    return (double)p->m->heads * l->head_dim;
+}
+
+static double cache_bytes(const struct vs_pass *p, uint32_t layer, uint64_t cells) {
+    return (double)(p->batch * vs_kv_layer_bytes(p->m, layer, cells, p->plan->kv_k, p->plan->kv_v));
+}
+
+static uint64_t cells_seen(const struct vs_pass *p, uint32_t layer) {
+    uint64_t window = vs_layer_window(p->m, layer);
+    return window > 0 && window < p->cells ? window : p->cells;
+}
+
+/* Decode reads the cache: some kernels once for each query head, others once for each KV head. */
+static double cache_traffic(const struct vs_pass *p, uint32_t layer) {
+    const struct vs_model_layer *l = &p->m->layer[layer];
+    double reads = 1;
+    if (vs_pass_number(p, "kv_reads_per_query_head", 0) > 0 && l->mixer != VS_MIXER_LATENT &&
+        l->kv_heads > 0)
+        reads = (double)p->m->heads / (double)l->kv_heads;
+    return reads * cache_bytes(p, layer, cells_seen(p, layer));
+}
+
+static void scores_traffic(struct vs_pass *p, uint32_t layer) {
+    double scores = (double)p->tokens * (double)p->cells * p->m->heads;
+    vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = "attention scores",
+                                      .layer = (int32_t)layer,
+                                      .bytes = vs_pass_number(p, "score_passes", 4) * 4 * scores});
+}
+
+static void attention(struct vs_pass *p, uint32_t layer) {
+    bool naive = p->plan->attention == VS_ATTENTION_NAIVE;
+    double past = (double)p->past;
+    double reach = naive ? (double)p->cells : past + ((double)p->cells - past) / 2;
+    struct vs_op op = {.what = "self_attn",
+                       .layer = (int32_t)layer,
+                       .lane = VS_LANE_COMPUTE,
+                       .flops = pair_flops(p, layer) * (double)p->tokens * reach,
+                       .kernels = 1,
+                       .launches = vs_pass_launches(p)};
+    if (p->on_cpu) {
+        op.kind = VS_WORK_CPU_ATTENTION;
+        op.lane = VS_LANE_CPU;
+        op.launches = 0;
+        op.bytes = cache_bytes(p, layer, p->cells);
+    } else if (p->few) {
+        op.kind = naive ? VS_WORK_KV_READ_NAIVE : VS_WORK_KV_READ;
+        op.bytes = cache_traffic(p, layer);
+    } else {
+        op.kind = naive ? VS_WORK_NAIVE_ATTENTION : VS_WORK_ATTENTION;
+        op.bytes = 4 * query_width(p, layer) * (double)p->tokens;
+    }
+    vs_emit_op(&p->e, &op);
+    if (naive && !p->few && !p->on_cpu)
+        scores_traffic(p, layer);
+}
+
+/* The state is read and written once in a pass; each token updates it and reads it (two
+ * multiplications and additions for each of its numbers). */
+static void recurrence(struct vs_pass *p, uint32_t layer) {
+    const struct vs_type *fp32 = vs_type_find("fp32");
+    double state = (double)vs_state_layer_bytes(p->m, layer, fp32, fp32);
+    vs_emit_op(&p->e, &(struct vs_op){.kind = p->on_cpu ? VS_WORK_CPU_ATTENTION : VS_WORK_ELEMENT,
+                                      .lane = p->on_cpu ? VS_LANE_CPU : VS_LANE_COMPUTE,
+                                      .what = "recurrence",
+                                      .layer = (int32_t)layer,
+                                      .flops = (double)p->tokens * state,
+                                      .bytes = 2 * (double)p->batch * state,
+                                      .kernels = 1,
+                                      .launches = p->on_cpu ? 0 : vs_pass_launches(p)});
+}
+
+void vs_pass_mix(struct vs_pass *p, uint32_t layer) {
+    switch ((enum vs_mixer)p->m->layer[layer].mixer) {
+    case VS_MIXER_LINEAR:
+    case VS_MIXER_MAMBA:
+        recurrence(p, layer);
+        break;
+    case VS_MIXER_NONE:
+        break;
+    case VS_MIXER_ATTENTION:
+    case VS_MIXER_LATENT:
+    case VS_MIXER_CROSS:
+        attention(p, layer);
+        break;
+    }
+}
