@@ -15,7 +15,7 @@ uint64_t vs_unit_fetch_bytes(const struct vs_plan *plan, int32_t unit) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
-        bool away = !vs_on_gpu(w->home) || plan->shard.weights;
+        bool away = (plan->streaming && !vs_on_gpu(w->home)) || plan->shard.weights;
         if (w->tensor->layer == unit && away && (unit < 0 || !plan->layers[unit].on_cpu))
             bytes += gathered_bytes(plan, w);
     }

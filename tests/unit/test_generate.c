@@ -243,6 +243,22 @@ START_TEST(traffic_of_the_cache) {
 }
 END_TEST
 
+/* Weights on the host are copied in only where layers are streamed: experts on the CPU stay. */
+START_TEST(host_weights_stay) {
+    static const char EXPERTS[] = "--hw a100 --model mixtral-8x7b-v0.1 --task generate --engine "
+                                  "llamacpp --weights q4_0 --experts-cpu 16";
+    decode(EXPERTS, 100);
+    for (size_t i = 0; i < plan.buffers.count; i++)
+        ck_assert_int_ne(plan.buffers.at[i].tag, VS_TAG_STREAMED);
+    ck_assert_double_gt(sum(VS_WORK_CPU_GEMV, false), 0);
+    decode(TOY_GENERATE "--offload stream --gpu-layers 2", 100);
+    size_t streamed = 0;
+    for (size_t i = 0; i < plan.buffers.count; i++)
+        streamed += plan.buffers.at[i].tag == VS_TAG_STREAMED;
+    ck_assert_uint_gt(streamed, 0);
+}
+END_TEST
+
 /* DeepSeek V2 Lite caches 512 + 64 numbers a token and layer for all of its 16 heads; a step
  * attends to them as they are. */
 START_TEST(latent_cache) {
@@ -355,6 +371,7 @@ int main(void) {
     tcase_add_test(tests, streamed_prompt);
     tcase_add_test(tests, layers_on_the_cpu);
     tcase_add_test(tests, traffic_of_the_cache);
+    tcase_add_test(tests, host_weights_stay);
     tcase_add_test(tests, latent_cache);
     tcase_add_test(tests, recurrent_state);
     tcase_add_test(tests, interpolated_steps);
