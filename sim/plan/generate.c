@@ -97,20 +97,22 @@ static bool begin(struct vs_pass *p, struct vs_plan *plan, struct vs_phase *phas
     return vs_fetch_begin(&p->fetch, plan, false, err);
 }
 
-/* The host waits for the token that was sampled before it issues the next step. Programs that go on
- * to generate count what their first batch warms up; benchmarks of the prompt alone have warmed up
- * before. */
+/* Programs that generate, or have provisioned room for it, count what their first batch warms up;
+ * benchmarks of the prompt alone provision just that and have warmed up before. */
+static bool goes_on(const struct vs_values *axes, uint64_t cells) {
+    return vs_count(axes, VS_AXIS_GEN) > 0 || (uint64_t)vs_count(axes, VS_AXIS_CTX) > cells;
+}
+
+/* The host waits for the token that was sampled before it issues the next step. */
 static void sample(struct vs_pass *p, bool first_batch) {
-    bool goes_on = vs_count(&p->plan->c->axes, VS_AXIS_GEN) > 0;
     vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
     vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_CPU));
-    vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_SYNC,
-                                      .lane = VS_LANE_ISSUE,
-                                      .what = "sample",
-                                      .layer = -1,
-                                      .cost_s = first_batch && goes_on
-                                                    ? vs_pass_number(p, "first_batch_s", 0)
-                                                    : 0});
+    vs_emit_op(&p->e,
+               &(struct vs_op){.kind = VS_WORK_SYNC,
+                               .lane = VS_LANE_ISSUE,
+                               .what = "sample",
+                               .layer = -1,
+                               .cost_s = first_batch ? vs_pass_number(p, "first_batch_s", 0) : 0});
 }
 
 bool vs_emit_prefill(struct vs_plan *plan, uint64_t prompt, uint64_t depth, struct vs_phase *phase,
@@ -126,7 +128,7 @@ bool vs_emit_prefill(struct vs_plan *plan, uint64_t prompt, uint64_t depth, stru
             return false;
         vs_pass_layers(&p, at + n == prompt);
     }
-    sample(&p, depth == 0);
+    sample(&p, depth == 0 && goes_on(&plan->c->axes, prompt));
     return vs_emit_end(&p.e, err);
 }
 

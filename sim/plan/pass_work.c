@@ -202,6 +202,9 @@ static void row_split(struct vs_pass *p, const struct vs_weight *w, size_t count
     }
     double each = vs_pass_number(p, "row_split_s", 0) +
                   (double)n * vs_pass_number(p, "row_split_device_s", 0);
+    /* Results of a batch come back as one strided copy: a transfer for each row and device. */
+    if (p->tokens > FEW_TOKENS)
+        each += (double)(p->tokens * (n - 1)) * vs_pass_number(p, "row_split_row_s", 0);
     vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_FIXED,
                                       .lane = VS_LANE_COMPUTE,
                                       .what = "rows handed out and gathered",
