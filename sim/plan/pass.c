@@ -142,7 +142,8 @@ static void small_operations(struct vs_pass *p, uint32_t layer) {
 
 /* Does the device take over host weights, copying them in for this pass? */
 static bool takes_over(const struct vs_pass *p) {
-    return p->plan->c->machine->device_count > 0 && !p->plan->streaming &&
+    const struct vs_machine *m = p->plan->c->machine;
+    return m->device_count > 0 && !m->unified && !p->plan->streaming &&
            (double)p->tokens >= vs_pass_number(p, "op_offload_tokens", 1e18);
 }
 

@@ -13,6 +13,17 @@ static uint64_t host_capacity(const struct vs_plan *plan) {
     return bytes > 0 ? (uint64_t)(bytes / sharers) : 0;
 }
 
+/* The limit of a unified memory is the GPU driver's: where the CPU holds and computes everything,
+ * all of the memory counts. */
+static uint64_t device_capacity(const struct vs_plan *plan, const struct vs_device *device) {
+    bool used = false;
+    for (size_t i = 0; i < plan->weight_count && !used; i++)
+        used = vs_on_gpu(plan->weights[i].home);
+    if (plan->c->machine->unified && !used)
+        return (uint64_t)vs_num_or(device->memory.nominal_bytes, 0);
+    return (uint64_t)vs_num_or(device->memory.usable_bytes, 0);
+}
+
 static struct vs_pool *device_pool(const struct vs_executor *x, size_t device) {
     const struct vs_case *c = x->plan->c;
     const struct vs_machine *m = c->machine;
@@ -23,7 +34,7 @@ static struct vs_pool *device_pool(const struct vs_executor *x, size_t device) {
                                 .backing = x->pools[VS_HOME_HOST]};
     spec.expandable_segments = vs_is(&c->axes, VS_AXIS_EXPANDABLE_SEGMENTS, "on");
     if (m->device_count > 0)
-        spec.capacity_bytes = (uint64_t)vs_num_or(m->devices[device]->memory.usable_bytes, 0);
+        spec.capacity_bytes = device_capacity(x->plan, m->devices[device]);
     return vs_pool_new(&spec);
 }
 

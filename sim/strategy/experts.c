@@ -20,7 +20,7 @@ static void experts_to_host(struct vs_plan *plan) {
                                                              : vs_count(axes, VS_AXIS_EXPERTS_CPU);
     for (size_t i = 0; i < plan->weight_count; i++) {
         struct vs_weight *w = &plan->weights[i];
-        if (is_expert(w) && w->tensor->layer < layers && !plan->c->machine->unified)
+        if (is_expert(w) && w->tensor->layer < layers)
             w->home = VS_HOME_HOST;
     }
 }
@@ -35,7 +35,7 @@ static bool read_home(const struct vs_plan *plan, const char *word, enum vs_home
     char why[VS_WHY_SIZE];
     int64_t device;
     if (vs_streq(word, "CPU")) {
-        *home = plan->c->machine->unified ? VS_HOME_GPU : VS_HOME_HOST;
+        *home = VS_HOME_HOST;
         return true;
     }
     if (!vs_starts(word, "CUDA") || !vs_parse_count(word + 4, &device, why) || device < 0 ||

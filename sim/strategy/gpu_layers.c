@@ -7,10 +7,6 @@
 #include "engine/engine.h"
 #include "hw/machine.h"
 
-static void to_host(struct vs_weight *w, const struct vs_machine *machine) {
-    w->home = machine->unified ? VS_HOME_GPU : VS_HOME_HOST;
-}
-
 static uint32_t layers_on_gpu(const struct vs_case *c) {
     if (c->machine->device_count == 0)
         return 0;
@@ -29,8 +25,8 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     uint32_t layers = c->model->layers, on_gpu = layers_on_gpu(c);
     uint32_t first = on_gpu < layers ? layers - on_gpu : 0;
     for (uint32_t l = 0; l < first; l++) {
-        plan->layers[l].home = c->machine->unified ? VS_HOME_GPU : VS_HOME_HOST;
-        plan->layers[l].on_cpu = cpu && !c->machine->unified;
+        plan->layers[l].home = VS_HOME_HOST;
+        plan->layers[l].on_cpu = cpu;
     }
     for (size_t i = 0; i < plan->weight_count; i++) {
         struct vs_weight *w = &plan->weights[i];
@@ -38,7 +34,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         if (w->tensor->layer >= 0 ? w->tensor->layer < (int32_t)first
             : embed               ? embed_on_host && !c->model->tied_embeddings
                                   : cpu && on_gpu <= layers)
-            to_host(w, c->machine);
+            w->home = VS_HOME_HOST;
     }
     return true;
 }

@@ -24,7 +24,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         (uint64_t)vs_engine_number(plan->c->engine, flash ? "kv_pad_flash" : "kv_pad", NULL, 1);
     uint64_t cells = (uint64_t)vs_count(axes, VS_AXIS_CTX);
     plan->kv_cells = (cells + pad - 1) / pad * pad;
-    plan->attention_on_cpu = vs_is(axes, VS_AXIS_KV_PLACE, "cpu") && !plan->c->machine->unified;
+    plan->attention_on_cpu = vs_is(axes, VS_AXIS_KV_PLACE, "cpu");
     plan->ubatch = (uint64_t)vs_count(axes, VS_AXIS_UBATCH);
     plan->kv_held = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * (size_t)plan->c->model->layers);
     if (!plan->kv_held)

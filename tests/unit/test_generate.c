@@ -243,6 +243,23 @@ START_TEST(traffic_of_the_cache) {
 }
 END_TEST
 
+/* One memory for both processors: layers that are not the GPU's are computed by the CPU where they
+ * are. The GPU's limit (24 GiB of 32) binds only what it uses. */
+START_TEST(layers_on_the_cpu_of_one_memory) {
+    static const char UNIFIED[] = "--hw m1-max-32c --ram 32GiB --model llama-2-13b --engine "
+                                  "llamacpp --task generate --weights fp16 --gpu-layers";
+    ck_assert(!sim_memory(sim_words(UNIFIED, "all"))->fits);
+    ck_assert(!sim_memory(sim_words(UNIFIED, "20"))->fits);
+    ck_assert(sim_memory(sim_words(UNIFIED, "0"))->fits);
+    decode(sim_words(UNIFIED, "20"), 100);
+    double cpu = sum(VS_WORK_CPU_GEMV, false), gpu = sum(VS_WORK_GEMV, false);
+    ck_assert_double_gt(cpu, gpu); /* the head is the CPU's too */
+    decode(sim_words(UNIFIED, "all"), 100);
+    ck_assert_double_eq(sum(VS_WORK_CPU_GEMV, false), 0);
+    ck_assert_double_eq(sum(VS_WORK_GEMV, false), cpu + gpu);
+}
+END_TEST
+
 /* Weights on the host are copied in only where layers are streamed: experts on the CPU stay. */
 START_TEST(host_weights_stay) {
     static const char EXPERTS[] = "--hw a100 --model mixtral-8x7b-v0.1 --task generate --engine "
@@ -371,6 +388,7 @@ int main(void) {
     tcase_add_test(tests, streamed_prompt);
     tcase_add_test(tests, layers_on_the_cpu);
     tcase_add_test(tests, traffic_of_the_cache);
+    tcase_add_test(tests, layers_on_the_cpu_of_one_memory);
     tcase_add_test(tests, host_weights_stay);
     tcase_add_test(tests, latent_cache);
     tcase_add_test(tests, recurrent_state);
