@@ -179,7 +179,7 @@ bool vs_model_build_layers(struct vs_arena *arena, struct vs_model *model) {
 }
 
 /* Worst first: what would be most wrong if it were run as plain attention. */
-const char *vs_model_unsupported(const struct vs_model *model) {
+static const char *unsupported(const struct vs_model *model, bool latent) {
     static const char *const mixers[] = {
         [VS_MIXER_ATTENTION] = NULL,
         [VS_MIXER_LATENT] = "latent-attention layers",
@@ -190,7 +190,7 @@ const char *vs_model_unsupported(const struct vs_model *model) {
     };
 
     for (uint32_t i = 0; i < model->layers; i++)
-        if (mixers[model->layer[i].mixer])
+        if (mixers[model->layer[i].mixer] && !(latent && model->layer[i].mixer == VS_MIXER_LATENT))
             return mixers[model->layer[i].mixer];
     if (model->kv_borrowers)
         return "layers that borrow the KV cache of others";
@@ -198,3 +198,7 @@ const char *vs_model_unsupported(const struct vs_model *model) {
         return "attention heads that differ by layer";
     return model->per_layer_input ? "per-layer embeddings" : NULL;
 }
+
+const char *vs_model_unsupported(const struct vs_model *model) { return unsupported(model, false); }
+
+const char *vs_model_unsized(const struct vs_model *model) { return unsupported(model, true); }

@@ -171,6 +171,9 @@ bool vs_model_override(struct vs_arena *arena, const struct vs_model **model, co
 /* What no plan expresses yet, as in "linear-attention layers"; NULL where there is nothing. */
 const char *vs_model_unsupported(const struct vs_model *model);
 
+/* The same for what only sizes weights and cache: nothing runs through the layers. */
+const char *vs_model_unsized(const struct vs_model *model);
+
 uint64_t vs_tensor_params(const struct vs_tensor *tensor);
 /* The part of them that one token uses: of experts, the active ones. */
 uint64_t vs_tensor_active_params(const struct vs_model *model, const struct vs_tensor *tensor);

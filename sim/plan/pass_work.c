@@ -23,6 +23,8 @@ static bool is_expert(const struct vs_weight *w) {
  * where that is how it is done), attention, small kernels. */
 double vs_pass_launches(const struct vs_pass *p) {
     bool quantized = vs_format_is_quantized(&p->plan->format);
+    if (p->few && vs_is(&p->plan->c->axes, VS_AXIS_CUDA_GRAPHS, "on"))
+        return 0; /* the step is launched as one graph */
     if (p->few)
         return vs_pass_number(p, "layer_launches", 0) / 4;
     double all = vs_pass_number(p, quantized ? "prefill_launches_quantized" : "prefill_launches",
@@ -72,7 +74,8 @@ double vs_pass_touched(const struct vs_pass *p) {
 
 /* Share of a weight's FLOPs that one token costs. */
 static double active(const struct vs_pass *p, const struct vs_weight *w) {
-    return p->share * (is_expert(w) ? (double)p->m->experts_active / (double)p->m->experts : 1);
+    double routed = is_expert(w) ? (double)p->m->experts_active / (double)p->m->experts : 1;
+    return p->share * routed / w->parts;
 }
 
 static double read_bytes(const struct vs_pass *p, const struct vs_weight *w) {
@@ -123,7 +126,7 @@ static void gemm(struct vs_pass *p, const struct vs_weight *w, size_t count,
         flops += 2 * tokens * all * active(p, &w[i]);
         bytes += read_bytes(p, &w[i]) + 2 * tokens * width * active(p, &w[i]) * w[i].tensor->count;
         if (w[i].type->class_of != VS_CLASS_FLOAT) {
-            params += p->share * all;
+            params += p->share * all / w[i].parts;
             packed += p->share * (double)w[i].bytes;
         }
         if (!type || w[i].type->class_of != VS_CLASS_FLOAT)
@@ -197,7 +200,7 @@ void vs_pass_matrices(struct vs_pass *p, size_t first, size_t count, vs_weight_f
         return;
     if (p->plan->row_split && !p->on_cpu)
         row_split(p, w, count, wanted, what);
-    else if (p->tokens <= FEW_TOKENS || p->on_cpu)
+    else if (p->tokens <= FEW_TOKENS || (p->few && p->batched) || p->on_cpu)
         gemv(p, w, count, wanted, what);
     else
         gemm(p, w, count, wanted, what);
@@ -211,8 +214,7 @@ static double cache_traffic(const struct vs_pass *p, uint32_t layer) {
     uint64_t window = vs_layer_window(p->m, layer), cells = p->cells;
     if (window > 0 && cells > window)
         cells = window;
-    return reads *
-           (double)(p->batch * vs_kv_layer_bytes(p->m, layer, cells, p->plan->kv_k, p->plan->kv_v));
+    return reads * (double)(p->batch * vs_plan_kv_bytes(p->plan, layer, cells));
 }
 
 static void scores_traffic(struct vs_pass *p, uint32_t layer) {
@@ -226,7 +228,8 @@ static void scores_traffic(struct vs_pass *p, uint32_t layer) {
 
 void vs_pass_attention(struct vs_pass *p, uint32_t layer) {
     bool naive = p->plan->attention == VS_ATTENTION_NAIVE;
-    double width = (double)p->m->heads * p->m->head_dim, past = (double)p->past;
+    double width = (double)p->m->heads * p->m->head_dim / vs_plan_parts(p->plan),
+           past = (double)p->past;
     double reach = naive ? (double)p->cells : past + ((double)p->cells - past) / 2;
     struct vs_op op = {.what = "self_attn",
                        .layer = (int32_t)layer,
@@ -238,8 +241,7 @@ void vs_pass_attention(struct vs_pass *p, uint32_t layer) {
         op.kind = VS_WORK_CPU_ATTENTION;
         op.lane = VS_LANE_CPU;
         op.launches = 0;
-        op.bytes = (double)(p->batch *
-                            vs_kv_layer_bytes(p->m, layer, p->cells, p->plan->kv_k, p->plan->kv_v));
+        op.bytes = (double)(p->batch * vs_plan_kv_bytes(p->plan, layer, p->cells));
     } else if (p->few) {
         op.kind = naive ? VS_WORK_KV_READ_NAIVE : VS_WORK_KV_READ;
         op.bytes = cache_traffic(p, layer);
