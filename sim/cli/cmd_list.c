@@ -169,7 +169,10 @@ static const struct vs_listing_column STRATEGY_COLUMNS[] = {
 
 static const char *tasks_of(const struct vs_axis_info *info) {
     bool generate = strchr(info->tasks, 'g') != NULL, train = strchr(info->tasks, 't') != NULL;
-    return generate && train ? "generate, train" : generate ? "generate" : "train";
+    bool serve = strchr(info->tasks, 's') != NULL;
+    if (generate && train)
+        return serve ? "generate, serve, train" : "generate, train";
+    return train ? "train" : serve ? "generate, serve" : "generate";
 }
 
 static const char *values_of(const struct vs_axis_info *info) {

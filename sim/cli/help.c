@@ -87,7 +87,7 @@ static const char *only_task(const char *tasks) {
     bool generate = strchr(tasks, 'g') != NULL, train = strchr(tasks, 't') != NULL;
     if (generate == train)
         return NULL;
-    return generate ? "generate" : "train";
+    return train ? "train" : strchr(tasks, 's') ? "generate, serve" : "generate";
 }
 
 void vs_help_axis(struct vs_text *out, const struct vs_axis_info *info) {

@@ -254,6 +254,12 @@ const char *vs_pool_name(const struct vs_pool *pool) { return pool->spec.name; }
 
 uint64_t vs_pool_capacity(const struct vs_pool *pool) { return pool->spec.capacity_bytes; }
 
+void vs_pool_limit(struct vs_pool *pool, uint64_t capacity_bytes) {
+    if (pool->ceiling_bytes == pool->spec.capacity_bytes)
+        pool->ceiling_bytes = capacity_bytes;
+    pool->spec.capacity_bytes = capacity_bytes;
+}
+
 const struct vs_oom *vs_pool_oom(const struct vs_pool *pool) {
     if (pool->failed)
         return &pool->oom;

@@ -138,6 +138,10 @@ struct vs_pool_stats vs_pool_stats(const struct vs_pool *pool);
 const char *vs_pool_name(const struct vs_pool *pool);
 uint64_t vs_pool_capacity(const struct vs_pool *pool);
 
+/* Moves the end of the pool, as an engine does that keeps to a share of a device; no effect on what
+ * was handed out, nor on a ceiling that was lifted. */
+void vs_pool_limit(struct vs_pool *pool, uint64_t capacity_bytes);
+
 /* The first failure since the last reset, or NULL. */
 const struct vs_oom *vs_pool_oom(const struct vs_pool *pool);
 

@@ -174,6 +174,7 @@ const char *vs_model_mixers(const struct vs_model *model, enum vs_mixer mixer);
 /* What no plan expresses yet, as in "cross-attention layers"; NULL where there is nothing. */
 const char *vs_model_unsupported(const struct vs_model *model);
 
+
 uint64_t vs_tensor_params(const struct vs_tensor *tensor);
 /* The part of them that one token uses: of experts, the active ones. */
 uint64_t vs_tensor_active_params(const struct vs_model *model, const struct vs_tensor *tensor);

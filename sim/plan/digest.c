@@ -42,6 +42,8 @@ static uint64_t mix_policies(uint64_t hash, const struct vs_plan *p) {
     const uint64_t numbers[] = {p->attention,
                                 p->streaming,
                                 p->ranks,
+                                p->tensor_parallel,
+                                p->kv_block,
                                 p->shard.weights * 4u + p->shard.grads * 2u + p->shard.states,
                                 p->pinned,
                                 p->prefetch,

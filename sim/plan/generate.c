@@ -20,14 +20,12 @@ static uint8_t kv_home(const struct vs_plan *plan, uint32_t layer) {
 
 static void take_cache(struct vs_emit *e) {
     const struct vs_plan *plan = e->plan;
-    uint64_t batch = (uint64_t)vs_count(&plan->c->axes, VS_AXIS_BATCH);
     for (uint32_t l = 0; l < plan->c->model->layers; l++) {
         struct vs_buffer b = {.what = "KV cache",
                               .layer = (int32_t)l,
                               .home = kv_home(plan, l),
                               .tag = VS_TAG_KV,
-                              .bytes = batch * vs_kv_layer_bytes(plan->c->model, l, plan->kv_cells,
-                                                                 plan->kv_k, plan->kv_v)};
+                              .bytes = plan->sequences * vs_plan_kv_bytes(plan, l, plan->kv_cells)};
         vs_emit_take_in(e, &b);
     }
 }
@@ -68,7 +66,7 @@ static void take_compute_buffers(struct vs_emit *e) {
 bool vs_emit_provision(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err) {
     struct vs_emit e;
     vs_emit_begin(&e, plan, phase, "provision");
-    if (!grows(plan))
+    if (!grows(plan) && plan->kv_block == 0)
         take_cache(&e);
     take_states(&e);
     if (vs_streq(vs_engine_rule(plan->c->engine, "compute_buffer", ""), "graph"))
@@ -80,17 +78,18 @@ bool vs_emit_provision(struct vs_plan *plan, struct vs_phase *phase, struct vs_e
     return vs_emit_end(&e, err);
 }
 
-static void set_pass(struct vs_pass *p, uint64_t tokens, uint64_t past) {
+static void set_pass(struct vs_pass *p, uint64_t tokens, uint64_t past, bool decode) {
     p->tokens = tokens * p->batch;
     p->past = past;
     p->cells = past + tokens;
-    p->few = p->tokens <= FEW_TOKENS;
+    p->few = p->batched ? decode : p->tokens <= FEW_TOKENS;
 }
 
 static bool begin(struct vs_pass *p, struct vs_plan *plan, struct vs_phase *phase, const char *name,
                   struct vs_err *err) {
     *p = (struct vs_pass){.plan = plan, .m = plan->c->model, .engine = plan->c->engine, .share = 1};
-    p->batch = (uint64_t)vs_count(&plan->c->axes, VS_AXIS_BATCH);
+    p->batch = plan->sequences;
+    p->batched = vs_pass_rule(p, "decode", "batched");
     p->torch = vs_pass_rule(p, "activations", "torch");
     p->grows = grows(plan);
     vs_emit_begin(&p->e, plan, phase, name);
@@ -103,16 +102,20 @@ static bool goes_on(const struct vs_values *axes, uint64_t cells) {
     return vs_count(axes, VS_AXIS_GEN) > 0 || (uint64_t)vs_count(axes, VS_AXIS_CTX) > cells;
 }
 
-/* The host waits for the token that was sampled before it issues the next step. */
+/* The host waits for the token that was sampled before it issues the next step; servers schedule
+ * between steps and handle each sequence's token. */
 static void sample(struct vs_pass *p, bool first_batch) {
+    double host =
+        vs_pass_number(p, "step_s", 0) + vs_pass_number(p, "sequence_s", 0) * (double)p->batch;
     vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
     vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_CPU));
     vs_emit_op(&p->e,
-               &(struct vs_op){.kind = VS_WORK_SYNC,
-                               .lane = VS_LANE_ISSUE,
-                               .what = "sample",
-                               .layer = -1,
-                               .cost_s = first_batch ? vs_pass_number(p, "first_batch_s", 0) : 0});
+               &(struct vs_op){
+                   .kind = VS_WORK_SYNC,
+                   .lane = VS_LANE_ISSUE,
+                   .what = "sample",
+                   .layer = -1,
+                   .cost_s = host + (first_batch ? vs_pass_number(p, "first_batch_s", 0) : 0)});
 }
 
 bool vs_emit_prefill(struct vs_plan *plan, uint64_t prompt, uint64_t depth, struct vs_phase *phase,
@@ -123,7 +126,7 @@ bool vs_emit_prefill(struct vs_plan *plan, uint64_t prompt, uint64_t depth, stru
         return false;
     for (uint64_t at = 0; at < prompt && !p.e.failed; at += step) {
         uint64_t n = prompt - at < step ? prompt - at : step;
-        set_pass(&p, n, depth + at);
+        set_pass(&p, n, depth + at, false);
         if (at > 0 && !vs_fetch_begin(&p.fetch, plan, false, err))
             return false;
         vs_pass_layers(&p, at + n == prompt);
@@ -137,7 +140,7 @@ bool vs_emit_decode(struct vs_plan *plan, uint64_t past, struct vs_phase *phase,
     struct vs_pass p;
     if (!begin(&p, plan, phase, "decode", err))
         return false;
-    set_pass(&p, 1, past);
+    set_pass(&p, 1, past, true);
     vs_pass_layers(&p, true);
     sample(&p, false);
     return vs_emit_end(&p.e, err);

@@ -72,8 +72,7 @@ static void hop(struct vs_pass *p, uint8_t device, int32_t layer) {
 /* Growth by concatenation: the longer copy is taken before the old one goes; all of it is read and
  * written. */
 static void grow_cache(struct vs_pass *p, uint32_t layer) {
-    uint64_t half =
-        p->batch * vs_kv_layer_bytes(p->m, layer, p->cells, p->plan->kv_k, p->plan->kv_v) / 2;
+    uint64_t half = p->batch * vs_plan_kv_bytes(p->plan, layer, p->cells) / 2;
     for (uint32_t i = 0; i < 2; i++) {
         vs_buffer_id old = p->plan->kv_held[2 * layer + i];
         p->plan->kv_held[2 * layer + i] =
@@ -109,6 +108,9 @@ static void activations(struct vs_pass *p, uint32_t layer, bool mlp) {
  */
 static void small_kernels(struct vs_pass *p, uint32_t layer) {
     double d = (double)p->m->hidden, f = (double)p->m->ffn, tokens = (double)p->tokens;
+    double per_hidden =
+        vs_pass_number(p, p->few ? "element_decode" : "element_prefill", p->few ? 0 : 80);
+    double per_ffn = p->few ? 0 : vs_pass_number(p, "element_prefill_ffn", 24);
     double cost = vs_pass_number(p, p->few ? "layer_s" : "prefill_layer_s", 0);
     if (p->m->experts > 0 && bytes_of(p, layer, is_expert) > 0) {
         cost *= vs_pass_number(p, "expert_layer_scale", 1);
@@ -124,7 +126,7 @@ static void small_kernels(struct vs_pass *p, uint32_t layer) {
                                       .lane = VS_LANE_COMPUTE,
                                       .what = "norms and activation",
                                       .layer = (int32_t)layer,
-                                      .bytes = p->few ? 0 : tokens * (80 * d + 24 * f),
+                                      .bytes = tokens * (per_hidden * d + per_ffn * f),
                                       .launches = vs_pass_launches(p)});
 }
 
@@ -138,6 +140,20 @@ static void small_operations(struct vs_pass *p, uint32_t layer) {
                                       .what = "small operations",
                                       .layer = (int32_t)layer,
                                       .cost_s = vs_pass_number(p, "cpu_layer_s", 0)});
+}
+
+/* The ranks add up their parts of the hidden state, in 16 bit. */
+static void all_reduce(struct vs_pass *p, int32_t layer, const char *what) {
+    if (!p->plan->tensor_parallel)
+        return;
+    vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
+    vs_op_id done =
+        vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_ALL_REDUCE,
+                                          .lane = VS_LANE_COMM,
+                                          .what = what,
+                                          .layer = layer,
+                                          .bytes = 2.0 * (double)p->tokens * (double)p->m->hidden});
+    vs_emit_after(&p->e, done);
 }
 
 /* Does the device take over host weights, copying them in for this pass? */
@@ -187,6 +203,7 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
         host_work(p, layer, host_matrix, 1, "linear layers");
     vs_pass_go_to_cpu(p, l->on_cpu || p->plan->attention_on_cpu, (int32_t)layer);
     vs_pass_mix(p, layer);
+    all_reduce(p, (int32_t)layer, "all-reduce of attention");
     vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
     vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? is_expert : device_expert,
                      "experts");
@@ -195,6 +212,7 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
     if (p->torch)
         activations(p, layer, true);
     vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
+    all_reduce(p, (int32_t)layer, "all-reduce of the MLP");
     small_operations(p, layer);
 }
 

@@ -19,7 +19,8 @@ struct vs_pass {
     uint64_t batch;
     uint64_t tokens;      /* new, of all sequences */
     uint64_t past, cells; /* in the cache of one sequence: before, and after this pass */
-    bool few;             /* matrix-vector kernels */
+    bool few;             /* decoding kernels */
+    bool batched;         /* a step of decoding has these kernels whatever the batch */
     bool torch;           /* activations through the allocator, one by one */
     bool on_cpu;          /* where the hidden state is now */
     double share; /* of each matrix that the current device works on: 1 but for row splits */

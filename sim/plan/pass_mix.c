@@ -2,22 +2,24 @@
 #include "hw/machine.h"
 #include "plan/pass.h"
 
-/* FLOPs of one new token against one cell of the cache, all heads. A latent is attended to as it is
- * cached, by queries that were multiplied into its space: its rank and the rotated part for the
- * scores, its rank again for the sum. */
+/* FLOPs of one new token against one cell of the cache, all heads of a rank. A latent is attended
+ * to as it is cached, by queries that were multiplied into its space: its rank and the rotated part
+ * for the scores, its rank again for the sum. */
 static double pair_flops(const struct vs_pass *p, uint32_t layer) {
     const struct vs_model_layer *l = &p->m->layer[layer];
+    double heads = (double)p->m->heads / vs_plan_parts(p->plan);
     if (l->mixer == VS_MIXER_LATENT)
-        return 2.0 * p->m->heads * (2.0 * p->m->mla_kv_rank + p->m->mla_rope_dim);
-    return 4.0 * p->m->heads * l->head_dim;
+        return 2 * heads * (2.0 * p->m->mla_kv_rank + p->m->mla_rope_dim);
+    return 4 * heads * l->head_dim;
 }
 
 /* Values of the queries of one token. */
 static double query_width(const struct vs_pass *p, uint32_t layer) {
     const struct vs_model_layer *l = &p->m->layer[layer];
+    double heads = (double)p->m->heads / vs_plan_parts(p->plan);
     if (l->mixer == VS_MIXER_LATENT)
-        return (double)p->m->heads * (p->m->mla_kv_rank + p->m->mla_rope_dim);
-    return (double)p->m->heads * l->head_dim;
+        return heads * (p->m->mla_kv_rank + p->m->mla_rope_dim);
+    return heads * l->head_dim;
 }
 
 static double cache_bytes(const struct vs_pass *p, uint32_t layer, uint64_t cells) {

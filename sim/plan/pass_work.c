@@ -23,6 +23,8 @@ static bool is_expert(const struct vs_weight *w) {
  * where that is how it is done), attention, small kernels. */
 double vs_pass_launches(const struct vs_pass *p) {
     bool quantized = vs_format_is_quantized(&p->plan->format);
+    if (p->few && vs_is(&p->plan->c->axes, VS_AXIS_CUDA_GRAPHS, "on"))
+        return 0; /* the step is launched as one graph */
     if (p->few)
         return vs_pass_number(p, "layer_launches", 0) / 4;
     double all = vs_pass_number(p, quantized ? "prefill_launches_quantized" : "prefill_launches",
@@ -72,7 +74,8 @@ double vs_pass_touched(const struct vs_pass *p) {
 
 /* Share of a weight's FLOPs that one token costs. */
 static double active(const struct vs_pass *p, const struct vs_weight *w) {
-    return p->share * (is_expert(w) ? (double)p->m->experts_active / (double)p->m->experts : 1);
+    double routed = is_expert(w) ? (double)p->m->experts_active / (double)p->m->experts : 1;
+    return p->share * routed / w->parts;
 }
 
 /* What a batched multiplication by experts issues for each FLOP that counts: their tiles are partly
@@ -138,7 +141,7 @@ static void gemm(struct vs_pass *p, const struct vs_weight *w, size_t count,
         reads += apart;
         bytes += read - apart + 2 * tokens * width * active(p, &w[i]) * w[i].tensor->count;
         if (w[i].type->class_of != VS_CLASS_FLOAT) {
-            params += p->share * all;
+            params += p->share * all / w[i].parts;
             packed += p->share * (double)w[i].bytes;
         }
         if (!type || w[i].type->class_of != VS_CLASS_FLOAT)
@@ -222,7 +225,7 @@ void vs_pass_matrices(struct vs_pass *p, size_t first, size_t count, vs_weight_f
         return;
     if (p->plan->row_split && !p->on_cpu)
         row_split(p, w, count, wanted, what);
-    else if (p->tokens <= FEW_TOKENS || p->on_cpu)
+    else if (p->tokens <= FEW_TOKENS || (p->few && p->batched) || p->on_cpu)
         gemv(p, w, count, wanted, what);
     else
         gemm(p, w, count, wanted, what);

@@ -21,7 +21,7 @@ static const struct vs_type *rest_type(const struct vs_case *c, const struct vs_
         return format->base;
     if (vs_is(&c->axes, VS_AXIS_PRECISION, "fp32"))
         return vs_type_find("fp32");
-    bool half = vs_is(&c->axes, VS_AXIS_PRECISION, "mixed-fp16") || c->task == VS_TASK_GENERATE;
+    bool half = vs_is(&c->axes, VS_AXIS_PRECISION, "mixed-fp16") || c->task != VS_TASK_TRAIN;
     return vs_type_find(half ? "fp16" : "bf16");
 }
 
@@ -56,6 +56,7 @@ bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_
         w->tensor = &model->tensors[i];
         w->type = plan->rest;
         w->home = VS_HOME_GPU;
+        w->parts = 1;
         w->bytes = w->file_bytes =
             vs_type_bytes(plan->rest, w->tensor->rows, w->tensor->cols) * w->tensor->count;
         w->buffer = w->grad = w->master = w->adapter = w->adapter_grad = VS_NO_BUFFER;
@@ -90,6 +91,22 @@ uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only
             params += vs_tensor_params(w->tensor);
     }
     return params;
+}
+
+uint32_t vs_plan_parts(const struct vs_plan *plan) {
+    return plan->tensor_parallel ? plan->ranks : 1;
+}
+
+uint64_t vs_part_bytes(uint64_t bytes, uint32_t parts) { return (bytes + parts - 1) / parts; }
+
+uint64_t vs_plan_kv_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t cells) {
+    const struct vs_model *m = plan->c->model;
+    const struct vs_model_layer *l = &m->layer[layer];
+    uint64_t bytes = vs_kv_layer_bytes(m, layer, cells, plan->kv_k, plan->kv_v);
+    uint32_t parts = vs_plan_parts(plan);
+    if (l->mixer == VS_MIXER_LATENT || parts == 1)
+        return bytes;
+    return vs_part_bytes(bytes, parts < l->kv_heads ? parts : l->kv_heads);
 }
 
 uint64_t vs_shard(const struct vs_plan *plan, bool sharded, uint64_t bytes) {

@@ -136,6 +136,7 @@ struct vs_weight {
     uint64_t file_bytes; /* in the checkpoint that is loaded */
     enum vs_home home;   /* between uses */
     bool trainable;
+    uint32_t parts;        /* ranks that hold different parts of it: 1 = each has it whole */
     uint32_t adapter_rank; /* LoRA beside it; 0 = none */
     vs_buffer_id buffer;   /* while resident at home; VS_NO_BUFFER until vs_plan_place made it */
     /* training: beside a trainable tensor, and beside its adapter */
@@ -196,10 +197,11 @@ struct vs_plan {
 
     /* what every task has */
     enum vs_attention_kind attention;
-    bool streaming;    /* layers whose home is not the GPU are copied at each use */
-    bool pinned;       /* host copies of weights are page-locked */
-    unsigned prefetch; /* layers fetched ahead */
-    uint32_t ranks;    /* data-parallel: one of them is written, the others are equal */
+    bool streaming;       /* layers whose home is not the GPU are copied at each use */
+    bool pinned;          /* host copies of weights are page-locked */
+    unsigned prefetch;    /* layers fetched ahead */
+    uint32_t ranks;       /* equal ones, data-parallel or tensor-parallel: one of them is written */
+    bool tensor_parallel; /* the ranks share each layer, and add up their parts of its output */
     struct {
         bool weights, grads, states; /* split over the ranks */
     } shard;
@@ -214,6 +216,8 @@ struct vs_plan {
     bool row_split; /* each matrix in rows over all devices, cache and buffers on the first */
     bool attention_on_cpu; /* the cache lives in host memory, and attention runs there */
     uint64_t kv_cells;     /* provisioned per sequence, padded as the engine does */
+    uint64_t kv_block;     /* tokens in a block of a paged cache; 0 = not paged */
+    uint64_t sequences;    /* that run at once: the batch, or as many as a paged cache holds */
     vs_buffer_id *kv_held; /* growing cache: K and V of each layer as they are now */
     uint64_t ubatch;       /* tokens of one prefill pass; 0 = the whole prompt */
 
@@ -238,6 +242,17 @@ void vs_plan_release(struct vs_plan *plan);
 
 /* Adds a buffer; VS_NO_BUFFER when memory runs out. */
 vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer);
+
+/* Ranks that share the work of a layer; 1 without tensor parallelism. */
+uint32_t vs_plan_parts(const struct vs_plan *plan);
+
+/* Bytes of one of `parts` equal parts. */
+uint64_t vs_part_bytes(uint64_t bytes, uint32_t parts);
+
+/* What one rank keeps of `cells` tokens of one sequence in one layer. A KV head is not split: with
+ * more ranks than KV heads some hold the same one; latent attention keeps its latent on each rank.
+ */
+uint64_t vs_plan_kv_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
 
 /* The part of `bytes` that one rank holds where they are sharded. */
 uint64_t vs_shard(const struct vs_plan *plan, bool sharded, uint64_t bytes);

@@ -260,6 +260,15 @@ static bool set_text(struct vs_catalog *catalog, struct vs_values *v, enum vs_ax
     return true;
 }
 
+/* A server that is only started has no prompt but those that are asked for. */
+static int64_t asked_cells(const struct vs_values *v) {
+    static const enum vs_axis PARTS[] = {VS_AXIS_PROMPT, VS_AXIS_GEN, VS_AXIS_DEPTH};
+    int64_t cells = 0;
+    for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++)
+        cells += v->origin[PARTS[i]] >= VS_FROM_WORKLOAD ? vs_count(v, PARTS[i]) : 0;
+    return cells > 0 ? cells : 1;
+}
+
 /* Defaults that depend on other values. */
 static bool derive(struct vs_catalog *catalog, const struct vs_model *model, struct vs_values *v,
                    const char *task, struct vs_err *err) {
@@ -276,10 +285,12 @@ static bool derive(struct vs_catalog *catalog, const struct vs_model *model, str
         if (!set_text(catalog, v, VS_AXIS_WEIGHTS, word, err))
             return false;
     }
-    if (!vs_streq(task, "generate"))
+    if (vs_streq(task, "train"))
         return true;
     int64_t cells =
         vs_count(v, VS_AXIS_PROMPT) + vs_count(v, VS_AXIS_GEN) + vs_count(v, VS_AXIS_DEPTH);
+    if (vs_streq(task, "serve") && vs_given(v, VS_AXIS_CTX))
+        cells = asked_cells(v);
     snprintf(number, sizeof number, "%lld", (long long)(cells > 0 ? cells : 1));
     if (!vs_given(v, VS_AXIS_CTX) && !set_text(catalog, v, VS_AXIS_CTX, number, err))
         return false;
@@ -299,8 +310,9 @@ static bool derive(struct vs_catalog *catalog, const struct vs_model *model, str
 static const char *const *engines_of_task(const char *task, size_t *count) {
     static const char *const TRAIN[] = {"hf", "fsdp", "ideal"};
     static const char *const GENERATE[] = {"llamacpp", "hf", "ideal"};
+    static const char *const SERVE[] = {"vllm", "trtllm", "sglang"};
     *count = 3;
-    return vs_streq(task, "train") ? TRAIN : GENERATE;
+    return vs_streq(task, "train") ? TRAIN : vs_streq(task, "serve") ? SERVE : GENERATE;
 }
 
 /* What this stack, as it is modelled, cannot run of the model; NULL where there is nothing. Engines
@@ -451,7 +463,9 @@ static bool drop_meaningless(struct vs_values *v, struct vs_err *err) {
 }
 
 static enum vs_task task_of(const char *word) {
-    return vs_streq(word, "train") ? VS_TASK_TRAIN : VS_TASK_GENERATE;
+    return vs_streq(word, "train")   ? VS_TASK_TRAIN
+           : vs_streq(word, "serve") ? VS_TASK_SERVE
+                                     : VS_TASK_GENERATE;
 }
 
 static bool add_notes(struct vs_catalog *catalog, struct vs_case *c, struct vs_err *err) {
@@ -489,10 +503,26 @@ static bool check_machine(const struct vs_machine *m, const struct vs_engine *en
     return check_vendor(m, engine, &v->at[VS_AXIS_WEIGHTS], err);
 }
 
+/* --tp above 1 implies --split tensor, and this takes all devices where --tp is not given. */
+static bool derive_split(struct vs_catalog *catalog, const struct vs_machine *m,
+                         struct vs_values *v, struct vs_err *err) {
+    char devices[32];
+    int64_t tp = vs_count(v, VS_AXIS_TP);
+    if (tp > 1 && !v->at[VS_AXIS_SPLIT].text)
+        return set_text(catalog, v, VS_AXIS_SPLIT, "tensor", err);
+    if (tp > 1 && !vs_is(v, VS_AXIS_SPLIT, "tensor"))
+        return vs_err_at(err, NULL, 0, 0, "--tp %lld does not apply to --split %s", (long long)tp,
+                         v->at[VS_AXIS_SPLIT].text);
+    if (!vs_is(v, VS_AXIS_SPLIT, "tensor") || vs_given(v, VS_AXIS_TP))
+        return true;
+    snprintf(devices, sizeof devices, "%zu", m->device_count > 1 ? m->device_count : 1);
+    return set_text(catalog, v, VS_AXIS_TP, devices, err);
+}
+
 /* A checkpoint that is published quantized is run as it is, as if its workload said so. */
 static bool take_stored_format(struct vs_catalog *catalog, const struct vs_model *model,
                                const char *task, struct vs_values *v, struct vs_err *err) {
-    if (!model->stored_format || vs_given(v, VS_AXIS_WEIGHTS) || !vs_streq(task, "generate"))
+    if (!model->stored_format || vs_given(v, VS_AXIS_WEIGHTS) || vs_streq(task, "train"))
         return true;
     if (!set_text(catalog, v, VS_AXIS_WEIGHTS, model->stored_format, err))
         return false;
@@ -517,7 +547,7 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
         lay_under(&v, &workload->values);
     if (!need(&v, VS_AXIS_HW, "a device such as rtx4090 (`vramsim list hw` names them)", err) ||
         !need(&v, VS_AXIS_MODEL, "a model, or --workload", err) ||
-        !need(&v, VS_AXIS_TASK, "generate or train, or --workload", err))
+        !need(&v, VS_AXIS_TASK, "generate, serve or train, or --workload", err))
         return false;
     const char *task = v.at[VS_AXIS_TASK].text;
     c->task = task_of(task);
@@ -532,6 +562,7 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
     if (!get_engine(catalog, &v, v.at[VS_AXIS_ENGINE].text, &c->engine, err) ||
         !check_engine(catalog, &v, c->engine, task, err) ||
         !check_model(c->model, c->engine, task, err) ||
+        !derive_split(catalog, c->machine, &v, err) ||
         !fill_defaults(catalog, c->engine, task, &v, err) ||
         !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||
         !check_machine(c->machine, c->engine, task, &v, err))

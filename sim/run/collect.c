@@ -80,6 +80,8 @@ static void device_metrics(const struct vs_simulation *s, size_t device, double 
     if (s->c->task != VS_TASK_TRAIN) {
         m[VS_METRIC_KV_GIB] = gib(own[VS_TAG_KV]);
         m[VS_METRIC_WORKSPACE_GIB] = gib(own[VS_TAG_WORKSPACE]);
+        if (s->plan.kv_block > 0)
+            m[VS_METRIC_ACTIVATIONS_GIB] = gib(own[VS_TAG_ACTIVATIONS]);
         return;
     }
     m[VS_METRIC_ACTIVATIONS_GIB] = gib(at_peak[VS_TAG_ACTIVATIONS] + at_peak[VS_TAG_CHECKPOINTS]);
@@ -210,7 +212,8 @@ bool vs_collect(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *
         return false;
     if (s->x.out_of_memory && !collect_oom(s, arena, err))
         return false;
-    if (s->out->fits && !s->options->capacity_only && !utilization(s, arena, err))
+    bool ran = s->c->task != VS_TASK_SERVE; /* a start has no speed */
+    if (ran && s->out->fits && !s->options->capacity_only && !utilization(s, arena, err))
         return false;
     return copy_timeline(s, arena, err);
 }

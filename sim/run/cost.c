@@ -118,7 +118,8 @@ static void peer_rates(struct vs_rates *r, const struct source *s, const struct 
         bus = net < bus ? net : bus;
     }
     r->capacity[VS_PART_PEER] = bus;
-    r->collective_s = number(s, "collective_s", 0);
+    r->collective_s =
+        number(s, "collective_s", 0) + (r->ranks - 1) * number(s, "collective_rank_s", 0);
 }
 
 static void host_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {

@@ -100,31 +100,78 @@ static bool decode_time(struct vs_simulation *s, struct vs_phase *phase, uint64_
     return true;
 }
 
-static bool speeds(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
-                   double prefill_s, struct vs_err *err) {
-    double *metrics = s->out->metrics, batch = (double)shape->batch, decode_s = 0;
+/* Sequences that run together, from their prompts to their last tokens. More than the cache holds
+ * follow in waves; equal ones take equal times. */
+struct wave {
+    double sequences, prefill_s, decode_s;
+};
+
+static bool decode_wave(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
+                        struct wave *wave, struct vs_err *err) {
     uint64_t start = shape->depth + shape->prompt;
+    return shape->gen == 0 ||
+           decode_time(s, phase, start, start + shape->gen - 1, &wave->decode_s, err);
+}
+
+/* The sequences that are left for the last wave. */
+static bool last_wave(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
+                      uint64_t sequences, struct wave *wave, struct vs_err *err) {
+    uint64_t full = s->plan.sequences;
+    wave->sequences = (double)sequences;
+    if (sequences == 0)
+        return true;
+    s->plan.sequences = sequences;
+    bool ok =
+        prefill(s, phase, shape, &wave->prefill_s, err) && decode_wave(s, phase, shape, wave, err);
+    s->plan.sequences = full;
+    return ok;
+}
+
+/* Means over all sequences: a wave's first token waits for the waves before. */
+static void mean_speeds(const struct vs_simulation *s, const struct shape *shape, double waves,
+                        const struct wave *full, const struct wave *last) {
+    double *metrics = s->out->metrics, batch = (double)shape->batch, gen = (double)shape->gen;
+    double each_s = full->prefill_s + full->decode_s;
+    double prefill_s = waves * full->prefill_s + last->prefill_s;
+    double decode_s = waves * full->decode_s + last->decode_s;
+    double first = full->sequences * (waves * full->prefill_s + waves * (waves - 1) / 2 * each_s) +
+                   last->sequences * (waves * each_s + last->prefill_s);
     if (shape->prompt > 0) {
         metrics[VS_METRIC_PREFILL_TPS] = batch * (double)shape->prompt / prefill_s;
-        metrics[VS_METRIC_TTFT_S] = prefill_s;
-        s->main_s = prefill_s;
+        metrics[VS_METRIC_TTFT_S] = first / batch;
     }
     if (shape->gen == 0)
-        return true;
-    vs_clear_sums(&s->x);
+        return;
+    metrics[VS_METRIC_DECODE_TPS] = batch * gen / decode_s;
+    metrics[VS_METRIC_TPOT_S] =
+        (waves * full->sequences * full->decode_s + last->sequences * last->decode_s) / batch / gen;
+    metrics[VS_METRIC_E2E_TPS] = batch * gen / (prefill_s + decode_s);
+}
+
+static bool speeds(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
+                   double prefill_s, struct vs_err *err) {
+    uint64_t at_once = s->plan.sequences;
+    struct wave full = {.sequences = (double)at_once, .prefill_s = prefill_s}, last = {0};
+    s->main_s = prefill_s;
+    if (shape->gen > 0)
+        vs_clear_sums(&s->x);
     double before = s->x.time_s;
-    if (!decode_time(s, phase, start, start + shape->gen - 1, &decode_s, err))
+    if (!decode_wave(s, phase, shape, &full, err) ||
+        !last_wave(s, phase, shape, shape->batch % at_once, &last, err))
         return false;
-    s->main_s = s->x.time_s - before;
-    metrics[VS_METRIC_DECODE_TPS] = batch * (double)shape->gen / decode_s;
-    metrics[VS_METRIC_TPOT_S] = decode_s / (double)shape->gen;
-    metrics[VS_METRIC_E2E_TPS] = batch * (double)shape->gen / (prefill_s + decode_s);
+    if (shape->gen > 0)
+        s->main_s = s->x.time_s - before;
+    mean_speeds(s, shape, (double)(shape->batch / at_once), &full, &last);
     return true;
 }
 
 static bool drive(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err) {
     struct shape shape = shape_of(s->c);
     double prefill_s = 0;
+    if (s->plan.kv_block > 0 && !vs_start_paged(s, phase, err))
+        return false;
+    if (vs_is_over(s) || s->c->task == VS_TASK_SERVE)
+        return true;
     if (!vs_emit_provision(&s->plan, phase, err) ||
         !vs_walk(&s->x, phase, s->options->stop_at_oom, err))
         return false;

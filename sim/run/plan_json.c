@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "plan/generate.h"
+#include "plan/startup.h"
 #include "plan/train.h"
 #include "run/point.h"
 #include "strategy/strategy.h"
@@ -303,12 +304,29 @@ static bool put_decode(struct writing *s, uint64_t past, struct vs_err *err) {
     return true;
 }
 
+/* The start of an engine with a paged cache. What its pool takes is measured on a device; here it
+ * is what the sequences need. */
+static bool put_start(struct writing *s, struct vs_err *err) {
+    if (!vs_emit_profile(&s->plan, &s->phase, err))
+        return false;
+    put_phase(s, 1);
+    uint64_t blocks = s->plan.sequences * vs_kv_sequence_blocks(&s->plan);
+    if (!vs_emit_kv_pool(&s->plan, blocks, &s->phase, err))
+        return false;
+    put_phase(s, 1);
+    return true;
+}
+
 /* The prompt, and the first and the last token behind it. */
 static bool put_generate(struct writing *s, struct vs_err *err) {
     const struct vs_values *axes = &s->plan.c->axes;
     uint64_t prompt = (uint64_t)vs_count(axes, VS_AXIS_PROMPT);
     uint64_t gen = (uint64_t)vs_count(axes, VS_AXIS_GEN);
     uint64_t depth = (uint64_t)vs_count(axes, VS_AXIS_DEPTH), start = depth + prompt;
+    if (s->plan.kv_block > 0 && !put_start(s, err))
+        return false;
+    if (s->plan.c->task == VS_TASK_SERVE)
+        return true;
     if (!vs_emit_provision(&s->plan, &s->phase, err))
         return false;
     put_phase(s, 1);

@@ -24,6 +24,14 @@ struct vs_load_needs vs_load_needs_of(const struct vs_case *c) {
     } else if (vs_streq(rule, "plain")) {
         needs.context_bytes = (uint64_t)vs_engine_number(c->engine, "context_bytes", arch->name,
                                                          vs_num_or(arch->context_bytes, 0));
+    } else if (vs_streq(rule, "measured")) {
+        bool many = c->machine->device_count > 2;
+        double two = vs_engine_number(c->engine, "communicator_bytes", arch->name, 0);
+        needs.context_bytes = (uint64_t)vs_engine_number(c->engine, "context_bytes", arch->name, 0);
+        needs.communicator_bytes =
+            (uint64_t)(many
+                           ? vs_engine_number(c->engine, "communicator_bytes_many", arch->name, two)
+                           : two);
     }
     return needs;
 }

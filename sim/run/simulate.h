@@ -26,6 +26,10 @@ bool vs_simulate(struct vs_arena *arena, const struct vs_case *c,
 bool vs_drive_train(struct vs_simulation *s, struct vs_err *err);
 bool vs_drive_generate(struct vs_simulation *s, struct vs_err *err);
 
+/* The start of an engine with a paged cache, behind the load phase; sets how many sequences run at
+ * once. */
+bool vs_start_paged(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err);
+
 /* What loading needs beside the weights. */
 struct vs_load_needs vs_load_needs_of(const struct vs_case *c);
 

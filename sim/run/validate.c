@@ -146,11 +146,26 @@ static void run_point(const struct vs_predictor *predictor, struct vs_arena *are
     memcpy(job->high, outcome->interval_high, sizeof job->high);
 }
 
+/* Servers know how many sequences they hold as soon as they have started. */
+static void run_start(const struct vs_predictor *predictor, struct vs_arena *arena,
+                      const struct vs_request *request, struct answer *answer) {
+    const struct vs_run_options options = {.capacity_only = true};
+    const struct vs_outcome *outcome;
+    answer->known = predictor->run(arena, request, &options, &outcome, &answer->err);
+    if (answer->known)
+        answer->value = outcome->metrics[VS_METRIC_MAX_BATCH];
+}
+
 static void run_limit(const struct vs_predictor *predictor, struct vs_arena *arena,
                       const struct vs_request *request, enum limit_kind kind,
                       struct answer *answer) {
     const enum vs_axis axis = limit_axis(kind, request->user.at[VS_AXIS_TASK].text);
     const struct vs_limit *limit;
+    const char *task = request->user.at[VS_AXIS_TASK].text;
+    if (kind == LIMIT_BATCH && task && vs_streq(task, "serve")) {
+        run_start(predictor, arena, request, answer);
+        return;
+    }
     answer->known = predictor->limit(arena, request, axis, &limit, &answer->err);
     if (answer->known)
         answer->value = (double)limit->value;

@@ -81,7 +81,7 @@ static void split_layers(struct vs_plan *plan, const double *share, size_t n) {
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
     size_t n = c->machine->device_count;
-    if (c->task == VS_TASK_TRAIN || n < 2)
+    if (c->task == VS_TASK_TRAIN || n < 2 || plan->tensor_parallel)
         return true;
     plan->shares = VS_NEW_ARRAY(plan->arena, double, n);
     if (!plan->shares)

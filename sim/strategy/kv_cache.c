@@ -24,6 +24,11 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         (uint64_t)vs_engine_number(plan->c->engine, flash ? "kv_pad_flash" : "kv_pad", NULL, 1);
     uint64_t cells = (uint64_t)vs_count(axes, VS_AXIS_CTX);
     plan->kv_cells = (cells + pad - 1) / pad * pad;
+    plan->sequences = (uint64_t)vs_count(axes, VS_AXIS_BATCH);
+    if (vs_is(axes, VS_AXIS_KV_ALLOC, "paged"))
+        plan->kv_block = vs_given(axes, VS_AXIS_KV_BLOCK)
+                             ? (uint64_t)vs_count(axes, VS_AXIS_KV_BLOCK)
+                             : (uint64_t)vs_engine_number(plan->c->engine, "kv_block", NULL, 16);
     plan->attention_on_cpu = vs_is(axes, VS_AXIS_KV_PLACE, "cpu");
     plan->ubatch = (uint64_t)vs_count(axes, VS_AXIS_UBATCH);
     plan->kv_held = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * (size_t)plan->c->model->layers);
@@ -36,6 +41,6 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
 
 const struct vs_strategy vs_strategy_kv_cache = {
     .name = "KV cache",
-    .help = "16-bit and quantized keys and values, contiguous or growing",
+    .help = "16-bit and quantized keys and values, contiguous, growing or paged",
     .stage = "kv",
     .apply = apply};

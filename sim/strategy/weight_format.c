@@ -16,6 +16,16 @@ static bool is_expert(const struct vs_weight *w) {
     return w->tensor->role >= VS_ROLE_EXPERT_GATE && w->tensor->role <= VS_ROLE_EXPERT_DOWN;
 }
 
+/* Kernels for microscaled experts take inputs in tiles: a width that is no multiple of one is
+ * padded in memory. */
+static uint64_t padded(const struct vs_plan *plan, const struct vs_weight *w, uint64_t bytes) {
+    uint64_t tile = (uint64_t)vs_engine_number(plan->c->engine, "mx_expert_tile", NULL, 1);
+    uint64_t width = (w->tensor->cols + tile - 1) / tile * tile;
+    if (!is_expert(w) || w->type->class_of == VS_CLASS_FLOAT || plan->format.kind != VS_FORMAT_MX)
+        return bytes;
+    return bytes / w->tensor->cols * width;
+}
+
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_model *model = plan->c->model;
     struct vs_format experts = plan->format;
@@ -27,11 +37,12 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         struct vs_weight *w = &plan->weights[i];
         const struct vs_format *format = is_expert(w) ? &experts : &plan->format;
         w->type = vs_tensor_type(model, w->tensor, format, plan->rest);
-        w->bytes = vs_tensor_bytes(model, w->tensor, format, plan->rest);
+        w->bytes = vs_part_bytes(
+            padded(plan, w, vs_tensor_bytes(model, w->tensor, format, plan->rest)), w->parts);
         /* bitsandbytes quantizes on the fly from a 16-bit checkpoint; the others store what they
          * load. */
-        if (plan->format.kind != VS_FORMAT_BNB)
-            w->file_bytes = w->bytes;
+        w->file_bytes =
+            plan->format.kind == VS_FORMAT_BNB ? vs_part_bytes(w->file_bytes, w->parts) : w->bytes;
         if (plan->kbit_upcast && w->type == plan->rest)
             w->bytes = 4 * vs_tensor_params(w->tensor);
     }

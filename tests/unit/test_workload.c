@@ -159,7 +159,7 @@ START_TEST(wrong_files) {
         {HEAD "\"axes\": 3}", "3:9: at $.axes: found a number, expected an object"},
         {"{\"schema\": \"vramsim-workload/1\", \"name\": \"w\", \"about\": \"a\", \"model\": "
          "\"m\",\n\"task\": \"sleep\", \"engines\": [\"e\"]}",
-         "2:9: at $.task: found 'sleep', expected one of generate, train"},
+         "2:9: at $.task: found 'sleep', expected one of generate, serve, train"},
         {"{\"schema\": \"vramsim-workload/2\", \"name\": \"w\", \"about\": \"a\", \"model\": "
          "\"m\",\n\"task\": \"train\", \"engines\": [\"e\"]}",
          "1:12: at $.schema: found 'vramsim-workload/2', expected 'vramsim-workload/1'"},

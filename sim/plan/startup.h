@@ -1,0 +1,34 @@
+/* How an engine with a paged KV cache starts, behind the weights: its buffers for the largest step
+ * are tried out or kept, what is left is measured, and a pool of blocks takes a share of it. Sizes
+ * are of one rank. The measuring is the caller's: a plan knows no pools. */
+#ifndef VS_PLAN_STARTUP_H
+#define VS_PLAN_STARTUP_H
+
+#include "plan/emit.h"
+
+/* Rule "profile" of the engine: "run" = activations of the largest step come and go; "buffers" =
+ * they stay; none otherwise. */
+bool vs_emit_profile(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err);
+
+/* What the engine sees behind it, in bytes of one device. */
+struct vs_memory_seen {
+    uint64_t capacity, in_use, peak;
+    uint64_t before; /* in use before the weights came */
+};
+
+/* Blocks of the KV pool, by the rule "kv_pool" of the engine and --gpu-util:
+ *   total   the fraction of all memory, less the peak so far (vLLM)
+ *   free    the fraction of what is free (TensorRT-LLM)
+ *   static  what is free, less the rest of what was free before the weights came (SGLang)
+ *   share   the fraction of all memory for the pool alone, as far as it is free (LMDeploy) */
+uint64_t vs_kv_pool_blocks(const struct vs_plan *plan, const struct vs_memory_seen *seen);
+
+/* Blocks that a sequence of --ctx tokens fills. */
+uint64_t vs_kv_sequence_blocks(const struct vs_plan *plan);
+uint64_t vs_kv_block_bytes(const struct vs_plan *plan);
+
+/* Takes the pool, and what a sequence of --ctx tokens lacks in it, which an engine refuses. */
+bool vs_emit_kv_pool(struct vs_plan *plan, uint64_t blocks, struct vs_phase *phase,
+                     struct vs_err *err);
+
+#endif

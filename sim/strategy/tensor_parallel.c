@@ -1,0 +1,66 @@
+/* Tensor parallelism over equal devices (Megatron-LM): q, k, v, gate and up are split by their
+ * outputs, o and down by their inputs, so that each rank ends attention and MLP with a part of a
+ * sum, and an all-reduce follows each of both. Heads stay whole: with more ranks than KV heads some
+ * ranks hold the same one. Embedding and head are split by the vocabulary; norms, the router and
+ * projections to a latent are on every rank. */
+#include "strategy/strategy.h"
+
+#include "hw/machine.h"
+
+static uint32_t parts_of(const struct vs_model *m, const struct vs_tensor *t, uint32_t ranks) {
+    switch (t->role) {
+    case VS_ROLE_K:
+    case VS_ROLE_V: {
+        uint32_t heads = t->layer >= 0 ? m->layer[t->layer].kv_heads : m->kv_heads;
+        return heads > 0 && heads < ranks ? heads : ranks;
+    }
+    case VS_ROLE_NORM:
+    case VS_ROLE_POSITIONS:
+    case VS_ROLE_ROUTER:
+    case VS_ROLE_Q_A:
+    case VS_ROLE_KV_A:
+    case VS_ROLE_INDEX:
+        return 1;
+    default:
+        return ranks;
+    }
+}
+
+/* Query heads are dealt out evenly; KV heads too, or each to the same number of ranks. */
+static bool check_heads(const struct vs_model *m, uint32_t ranks, struct vs_err *err) {
+    if (m->heads % ranks != 0)
+        return vs_err_at(err, NULL, 0, 0,
+                         "--tp %u: %s has %u attention heads, which tensor parallelism deals out "
+                         "whole and evenly; expected a divisor of %u",
+                         ranks, m->name, m->heads, m->heads);
+    if (m->kv_heads > 0 && m->kv_heads % ranks != 0 && ranks % m->kv_heads != 0)
+        return vs_err_at(err, NULL, 0, 0,
+                         "--tp %u: %s has %u KV heads; expected a divisor or a multiple of %u",
+                         ranks, m->name, m->kv_heads, m->kv_heads);
+    return true;
+}
+
+static bool apply(struct vs_plan *plan, struct vs_err *err) {
+    const struct vs_case *c = plan->c;
+    int64_t ranks = vs_count(&c->axes, VS_AXIS_TP);
+    if (c->task == VS_TASK_TRAIN || ranks < 2)
+        return true;
+    if ((size_t)ranks != c->machine->device_count)
+        return vs_err_at(err, NULL, 0, 0,
+                         "--tp %lld on %s: found devices: %zu, expected as many as ranks (several "
+                         "groups of ranks are not modelled)",
+                         (long long)ranks, c->machine->hw, c->machine->device_count);
+    if (!check_heads(c->model, (uint32_t)ranks, err))
+        return false;
+    plan->ranks = (uint32_t)ranks;
+    plan->tensor_parallel = true;
+    for (size_t i = 0; i < plan->weight_count; i++)
+        plan->weights[i].parts = parts_of(c->model, plan->weights[i].tensor, plan->ranks);
+    return true;
+}
+
+const struct vs_strategy vs_strategy_tensor_parallel = {
+    .name = "tensor parallelism",
+    .help = "each layer shared by all devices, two all-reduces to a layer",
+    .stage = "shard",
+    .apply = apply};

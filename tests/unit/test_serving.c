@@ -1,0 +1,184 @@
+/* Tensor parallelism and the start of engines with a paged cache, against closed forms. The toy
+ * model has 4 heads and 4 KV heads of 64 in each of 4 layers. */
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/startup.h"
+#include "run/lower.h"
+#include "sim_helpers.h"
+
+#define TOY2 "--hw h100 --gpus 2 --model toy --engine vllm --task generate --weights fp16 "
+#define LLAMA "--hw h100 --model llama-3.1-8b --engine vllm --task serve --weights bf16 "
+
+static struct vs_plan plan;
+static struct vs_phase phase;
+
+static void forget(void) {
+    vs_plan_release(&plan);
+    vs_phase_release(&phase);
+    memset(&plan, 0, sizeof plan);
+    memset(&phase, 0, sizeof phase);
+}
+
+static void end(void) {
+    forget();
+    sim_end();
+}
+
+/* 2 (K and V) x 4 heads x 64 x 2 bytes = 1,024 bytes per token and layer; half with two ranks. With
+ * 16 ranks each of Llama 3's 8 KV heads (of 128) is on two of them. */
+START_TEST(cache_of_a_rank) {
+    sim_plan(&plan, TOY2 "--tp 2");
+    ck_assert_uint_eq(vs_plan_kv_bytes(&plan, 0, 100), 100 * 1024 / 2);
+    ck_assert_uint_eq(vs_kv_block_bytes(&plan), 16 * 4 * 1024 / 2);
+    forget();
+    sim_plan(&plan, "--hw h100 --gpus 16 --model llama-3-8b --engine vllm --task generate --tp 16");
+    ck_assert_uint_eq(vs_plan_kv_bytes(&plan, 0, 1), 2 * 128 * 2);
+}
+END_TEST
+
+/* Matrices, embedding and head are halved, norms are not. */
+START_TEST(weights_of_a_rank) {
+    const struct vs_outcome *o = sim_memory(TOY2 "--split tensor");
+    double halves = (4.0 * TOY_LINEAR + 2.0 * TOY_LINEAR) / 2, norms = (4 * 2 + 1) * 256.0;
+    ck_assert_double_eq(nearbyint(sim_bytes(o, VS_METRIC_WEIGHTS_GIB)), 2 * (halves + norms));
+    ck_assert_uint_eq(o->device_count, 1);
+}
+END_TEST
+
+/* Two to a layer, of a hidden state of 256 in 16 bit for each of 3 sequences. */
+START_TEST(all_reduces) {
+    unsigned count = 0;
+    double flops = 0;
+    sim_plan(&plan, TOY2 "--tp 2 --batch 3");
+    sim_decode(&plan, &phase, 10);
+    for (size_t i = 0; i < phase.ops.count; i++) {
+        const struct vs_op *op = &phase.ops.at[i];
+        flops += op->kind == VS_WORK_GEMV ? op->flops : 0;
+        if (op->kind != VS_WORK_ALL_REDUCE)
+            continue;
+        ck_assert_double_eq(op->bytes, 2 * 3 * 256);
+        count++;
+    }
+    ck_assert_uint_eq(count, 2 * 4);
+    /* 4 layers and the head, half of each */
+    ck_assert_double_eq(flops, 2.0 * 3 * 5 * TOY_LINEAR / 2);
+}
+END_TEST
+
+/* Four ranks: 11 us + 3 x 1 us, and of 4 MB 2 x 3/4 cross each link of 450 GB/s x 0.61. */
+START_TEST(time_of_an_all_reduce) {
+    struct vs_rates rates;
+    const struct vs_op op = {.kind = VS_WORK_ALL_REDUCE, .lane = VS_LANE_COMM, .bytes = 4e6};
+    vs_rates_init(&rates,
+                  sim_case("--hw h100 --gpus 4 --model toy --engine vllm --tp 4 "
+                           "--task generate"),
+                  0);
+    struct vs_cost cost = vs_cost(&rates, &op);
+    ck_assert_near(cost.latency_s, 14e-6, 1e-9);
+    ck_assert_uint_eq(cost.need_count, 1);
+    ck_assert_double_eq(cost.needs[0].amount, 6e6);
+    ck_assert_near(rates.capacity[VS_PART_PEER], 450e9 * 0.61, 1e-9);
+}
+END_TEST
+
+START_TEST(refused) {
+    sim_refused("--hw h100 --gpus 3 --model toy --engine vllm --task generate --tp 3",
+                "--tp 3: toy has 4 attention heads, which tensor parallelism deals out whole and "
+                "evenly; expected a divisor of 4");
+    sim_refused("--hw h100 --model toy --engine vllm --task generate --tp 2",
+                "found devices: 1, expected as many as ranks");
+    sim_refused(TOY2 "--tp 2 --split layer", "--tp 2 does not apply to --split layer");
+    sim_refused("--hw h100 --gpus 2 --model toy --engine hf --task generate --tp 2", "hf");
+    sim_refused(LLAMA "--gpu-util 0", "found '0', expected a number from 0.01 to 1");
+    sim_refused(LLAMA "--gpu-util 1.5", "found '1.5', expected a number from 0.01 to 1");
+    sim_refused(LLAMA "--kv-block 0", "found '0', expected a whole number from 1");
+    sim_refused(LLAMA "--max-seqs 0", "found '0', expected a whole number from 1");
+}
+END_TEST
+
+/* vLLM 0.19 on 79.18 GiB, as logged: 1.89 GiB of activations, 58.11 GiB of cache. */
+START_TEST(start_as_logged) {
+    const struct vs_outcome *o =
+        sim_memory(LLAMA "--engine-version 0.19.0 --ctx 8192 --gpu-util 0.95");
+    ck_assert(o->fits);
+    ck_assert_near(o->metrics[VS_METRIC_ACTIVATIONS_GIB], 1.89, 0.01);
+    ck_assert_near(o->metrics[VS_METRIC_KV_GIB], 58.11, 0.002);
+    ck_assert_near(o->metrics[VS_METRIC_KV_TOKENS], 476000, 0.002);
+    ck_assert_double_eq(o->metrics[VS_METRIC_MAX_BATCH],
+                        floor(o->metrics[VS_METRIC_KV_TOKENS] / 8192));
+    double kv = o->metrics[VS_METRIC_KV_TOKENS];
+    o = sim_memory(LLAMA "--engine-version 0.19.0 --ctx 8192 --gpu-util 0.95 --kv fp8");
+    ck_assert_near(o->metrics[VS_METRIC_KV_TOKENS], 2 * kv, 1e-4);
+}
+END_TEST
+
+/* The whole prompt is tried until it is cut: a longer context can start where a shorter one cannot
+ * (one card of 24 GB, as logged). */
+START_TEST(longer_contexts_can_start) {
+#define CARD "--hw rtx3090 --model llama-3.1-8b --engine vllm --engine-version 0.6.4 --task serve "
+    ck_assert(sim_memory(CARD "--weights bf16 --ctx 20000")->fits);
+    const struct vs_outcome *o = sim_memory(CARD "--weights bf16 --ctx 29000");
+    ck_assert(!o->fits);
+    ck_assert_str_eq(o->oom->phase, "start-up");
+    ck_assert_str_eq(o->oom->pool, "gpu0");
+    ck_assert_double_gt(o->metrics[VS_METRIC_KV_TOKENS], 0);
+    ck_assert_double_lt(o->metrics[VS_METRIC_KV_TOKENS], 29000);
+    ck_assert(sim_memory(CARD "--weights bf16 --ctx 35000")->fits);
+}
+END_TEST
+
+/* Eight sequences in a pool that holds two of them take four turns. */
+START_TEST(waves) {
+#define STATIC "--hw h100 --model toy --engine vllm --task generate --prompt 100 --gen 100 "
+    const struct vs_outcome *two = sim_run(STATIC "--batch 2");
+    const struct vs_outcome *eight = sim_run(STATIC "--batch 8 --max-seqs 2");
+    double turn = 2 * 100 / two->metrics[VS_METRIC_E2E_TPS];
+    ck_assert_near(eight->metrics[VS_METRIC_E2E_TPS], two->metrics[VS_METRIC_E2E_TPS], 1e-6);
+    ck_assert_near(eight->metrics[VS_METRIC_TPOT_S], two->metrics[VS_METRIC_TPOT_S], 1e-6);
+    ck_assert_near(eight->metrics[VS_METRIC_TTFT_S],
+                   two->metrics[VS_METRIC_TTFT_S] + (0 + 1 + 2 + 3) / 4.0 * turn, 1e-6);
+    /* seven: three pairs, and one alone */
+    const struct vs_outcome *seven = sim_run(STATIC "--batch 7 --max-seqs 2");
+    double alone = 100 / sim_run(STATIC "--batch 1")->metrics[VS_METRIC_E2E_TPS];
+    ck_assert_near(700 / seven->metrics[VS_METRIC_E2E_TPS], 3 * turn + alone, 1e-6);
+}
+END_TEST
+
+/* A fraction of what is free, of what is there, and of both. */
+START_TEST(pools_by_rule) {
+    const struct vs_memory_seen seen = {
+        .capacity = 80 * GIB, .in_use = 20 * GIB, .peak = 30 * GIB, .before = 0};
+    static const struct {
+        const char *engine;
+        double part, bytes;
+    } CASES[] = {{"vllm", 0.5, 10.0}, {"trtllm", 0.5, 30.0}, {"sglang", 0.5, 20.0}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        char words[200];
+        snprintf(words, sizeof words,
+                 "--hw h100 --model toy --task serve --engine %s --gpu-util %g", CASES[i].engine,
+                 CASES[i].part);
+        sim_plan(&plan, words);
+        double bytes = (double)(vs_kv_pool_blocks(&plan, &seen) * vs_kv_block_bytes(&plan));
+        ck_assert_near(bytes, CASES[i].bytes * (double)GIB, 1e-4);
+        forget();
+    }
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("serving");
+    TCase *all = tcase_create("all");
+    tcase_add_checked_fixture(all, NULL, end);
+    tcase_add_test(all, cache_of_a_rank);
+    tcase_add_test(all, weights_of_a_rank);
+    tcase_add_test(all, all_reduces);
+    tcase_add_test(all, time_of_an_all_reduce);
+    tcase_add_test(all, refused);
+    tcase_add_test(all, start_as_logged);
+    tcase_add_test(all, longer_contexts_can_start);
+    tcase_add_test(all, waves);
+    tcase_add_test(all, pools_by_rule);
+    suite_add_tcase(suite, all);
+    return sim_main(suite);
+}
