@@ -476,6 +476,11 @@ static bool add_notes(struct vs_catalog *catalog, struct vs_case *c, struct vs_e
         notes[c->note_count++] =
             vs_arena_printf(catalog->arena, "ZeRO-%lld on one device shards nothing",
                             (long long)vs_count(&c->axes, VS_AXIS_ZERO));
+    uint32_t rows = c->model->learned_positions;
+    if (c->task == VS_TASK_TRAIN && rows > 0 && vs_count(&c->axes, VS_AXIS_SEQ) > rows)
+        notes[c->note_count++] = vs_arena_printf(
+            catalog->arena, "%s has %u learned positions: samples are cut to %u tokens",
+            c->model->name, rows, rows);
     c->notes = notes;
     return true;
 }

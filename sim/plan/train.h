@@ -6,6 +6,7 @@
 #ifndef VS_PLAN_TRAIN_H
 #define VS_PLAN_TRAIN_H
 
+#include "model/code.h"
 #include "plan/emit.h"
 #include "plan/fetch.h"
 
@@ -13,12 +14,15 @@
 enum vs_keep {
     VS_KEEP_NORM1,
     VS_KEEP_QKV_IN,
+    VS_KEEP_QK_NORM,
     VS_KEEP_ATTENTION,
     VS_KEEP_O_IN,
+    VS_KEEP_POST1, /* dropout or norm behind attention */
     VS_KEEP_NORM2,
     VS_KEEP_GATE_UP_IN,
     VS_KEEP_ACT,
     VS_KEEP_DOWN_IN,
+    VS_KEEP_POST2, /* the same behind the MLP */
     VS_KEEP_COUNT
 };
 enum { VS_KEPT_MAX = 16 };
@@ -36,11 +40,16 @@ struct vs_train {
     uint64_t tokens, seq;     /* T, and tokens per sample */
     uint64_t d, q, kv, f, nh; /* hidden, heads*head_dim, kv_heads*head_dim, ffn, heads */
     unsigned cb, rb;          /* bytes of an activation inside a layer, in the residual stream */
-    double element_bytes;     /* element-wise traffic of a layer's forward, per token */
-    double launches;          /* kernels of one operation of a layer */
-    double adapter_launches;  /* kernels of one adapter's forward */
-    bool keep;                /* autograd records what runs now */
-    struct vs_kept *kept;     /* per layer */
+    unsigned nb;              /* bytes of the output of a norm of the stream */
+    enum vs_activation activation;
+    uint32_t facts;          /* of enum vs_code_fact */
+    bool autocast;           /* operations that need it run in fp32: norms, powers, softmax */
+    bool layer_norm;         /* norms are one kernel that keeps its input */
+    double element_bytes;    /* element-wise traffic of a layer's forward, per token */
+    double launches;         /* kernels of one operation of a layer */
+    double adapter_launches; /* kernels of one adapter's forward */
+    bool keep;               /* autograd records what runs now */
+    struct vs_kept *kept;    /* per layer */
     vs_buffer_id
         *checkpoint;     /* per layer: the input of the segment that starts there, while held */
     vs_buffer_id *casts; /* per weight: autocast's 16-bit copy, while held */
@@ -63,6 +72,9 @@ bool vs_emit_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_
  */
 bool vs_emit_optimizer_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err);
 
+/* Tokens of a sample: no longer than the model's learned positions, at which data are cut. */
+uint64_t vs_train_seq(const struct vs_case *c);
+
 /* --- parts, one file each --- */
 /* Forward of a layer; keeps for backward when `keep`. Takes over `x` unless a checkpoint holds it
  * (`held`); returns the output. */
@@ -78,6 +90,33 @@ vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x);
 void vs_train_weight_grad(struct vs_train *t, const struct vs_weight *w);
 void vs_train_adapter_grad(struct vs_train *t, const struct vs_weight *w);
 void vs_train_drop_cast(struct vs_train *t, const struct vs_weight *w);
+
+/* Norms, dropout and activations as the model's own code runs them (train_code.c).
+ * keep: `place` takes over what backward needs, which may be the input itself; else it is given
+ * back, unless `held` by the caller. */
+struct vs_norm_input {
+    vs_buffer_id x;
+    uint64_t width;
+    unsigned bytes; /* per element */
+    bool held;      /* the caller gives it back, or keeps it with vs_train_keeps_norm_input */
+};
+vs_buffer_id vs_train_norm(struct vs_train *t, uint32_t layer, enum vs_keep place,
+                           struct vs_norm_input in, bool keep);
+bool vs_train_keeps_norm_input(const struct vs_train *t, unsigned bytes);
+/* What stands between a branch and the residual add: dropout, a norm. */
+vs_buffer_id vs_train_post(struct vs_train *t, uint32_t layer, enum vs_keep place,
+                           vs_buffer_id branch, bool keep);
+vs_buffer_id vs_train_post_backward(struct vs_train *t, uint32_t layer, enum vs_keep place);
+/* The activation of an MLP without a gate; takes over its input. */
+vs_buffer_id vs_train_activation(struct vs_train *t, uint32_t layer, vs_buffer_id x, bool keep);
+vs_buffer_id vs_train_activation_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad);
+vs_buffer_id vs_train_norm_input_grad(struct vs_train *t, uint32_t layer, uint64_t width,
+                                      unsigned bytes, vs_buffer_id grad);
+bool vs_train_has(const struct vs_train *t, enum vs_code_fact fact);
+/* Moves a buffer to where backward frees it, or gives it back. */
+void vs_train_keep_or_give(struct vs_train *t, uint32_t layer, enum vs_keep place, vs_buffer_id id,
+                           bool needed);
+void vs_train_free_kept(struct vs_train *t, uint32_t layer, enum vs_keep place);
 
 /* Helpers that forward and backward share. */
 struct vs_weight *vs_layer_weight(struct vs_plan *plan, uint32_t layer, enum vs_role role);

@@ -4,13 +4,6 @@
  * one that came in. */
 #include "plan/train.h"
 
-static void free_kept(struct vs_train *t, uint32_t layer, enum vs_keep place) {
-    struct vs_kept *k = &t->kept[layer];
-    for (uint8_t i = 0; i < k->count[place]; i++)
-        vs_emit_give(&t->e, k->at[place][i]);
-    k->count[place] = 0;
-}
-
 static vs_buffer_id take(struct vs_train *t, const char *what, uint32_t layer,
                          uint64_t bytes_per_token) {
     return vs_train_take(t, what, (int32_t)layer, bytes_per_token);
@@ -64,7 +57,7 @@ static vs_buffer_id linears_backward(struct vs_train *t, uint32_t layer, enum vs
     vs_train_gemm(t, what, (int32_t)layer, w, n, trained ? 2 : 1);
     for (size_t i = 0; i < n; i++)
         vs_train_drop_cast(t, w[i]);
-    free_kept(t, layer, place);
+    vs_train_free_kept(t, layer, place);
     return sum;
 }
 
@@ -85,16 +78,10 @@ static void norm_grads(struct vs_train *t, uint32_t layer, bool second) {
 /* Backward of a norm and the residual join: the branch's gradient becomes part of the stream's. */
 static vs_buffer_id norm_backward(struct vs_train *t, uint32_t layer, enum vs_keep place,
                                   const char *what, vs_buffer_id branch, vs_buffer_id stream) {
-    bool eager = !t->plan->fused_kernels && !t->plan->compiled;
-    vs_buffer_id a = eager ? take(t, "norm gradient", layer, 4 * t->d) : VS_NO_BUFFER;
-    vs_buffer_id b = eager ? take(t, "norm gradient", layer, 4 * t->d) : VS_NO_BUFFER;
-    vs_emit_give(&t->e, branch);
-    vs_buffer_id own = take(t, "norm input gradient", layer, t->rb * t->d);
-    vs_emit_give(&t->e, a);
-    vs_emit_give(&t->e, b);
+    vs_buffer_id own = vs_train_norm_input_grad(t, layer, t->d, t->rb, branch);
     norm_grads(t, layer, place == VS_KEEP_NORM2);
     vs_train_element(t, what, (int32_t)layer, t->element_bytes);
-    free_kept(t, layer, place);
+    vs_train_free_kept(t, layer, place);
     vs_buffer_id sum = take(t, "residual gradient", layer, t->rb * t->d);
     vs_emit_give(&t->e, own);
     vs_emit_give(&t->e, stream);
@@ -106,13 +93,11 @@ static const enum vs_role GATE_UP[] = {VS_ROLE_GATE, VS_ROLE_UP};
 static const enum vs_role OUT[] = {VS_ROLE_O};
 static const enum vs_role DOWN[] = {VS_ROLE_DOWN};
 
-static vs_buffer_id mlp_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad) {
-    vs_buffer_id branch = grad; /* the join hands the same tensor to both of its inputs */
-    vs_buffer_id none[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
-    if (t->rb != t->cb)
-        none[0] = branch = take(t, "branch gradient", layer, t->cb * t->d);
-    vs_buffer_id product =
-        linears_backward(t, layer, VS_KEEP_DOWN_IN, DOWN, 1, "mlp.down_proj backward", none, t->cb);
+static vs_buffer_id mlp_backward(struct vs_train *t, uint32_t layer) {
+    vs_buffer_id branch[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
+    branch[0] = vs_train_post_backward(t, layer, VS_KEEP_POST2);
+    vs_buffer_id product = linears_backward(t, layer, VS_KEEP_DOWN_IN, DOWN, 1,
+                                            "mlp.down_proj backward", branch, t->cb);
     vs_buffer_id gu[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
     if (t->m->gated_mlp) {
         vs_buffer_id act = take(t, "activation gradient", layer, t->cb * t->f);
@@ -121,12 +106,11 @@ static vs_buffer_id mlp_backward(struct vs_train *t, uint32_t layer, vs_buffer_i
         gu[0] = take(t, "gate gradient", layer, t->cb * t->f);
         vs_emit_give(&t->e, act);
     } else {
-        gu[0] = take(t, "up gradient", layer, t->cb * t->f);
-        vs_emit_give(&t->e, product);
+        gu[0] = vs_train_activation_backward(t, layer, product);
     }
-    free_kept(t, layer, VS_KEEP_ACT);
+    vs_train_free_kept(t, layer, VS_KEEP_ACT);
     return linears_backward(t, layer, VS_KEEP_GATE_UP_IN, GATE_UP, 2, "mlp.gate_up backward", gu,
-                            t->rb);
+                            t->nb);
 }
 
 /* Fused: softmax sums, an fp32 accumulator of dq, and dk, dv of all heads before they are summed by
@@ -150,35 +134,67 @@ static void attention_grads(struct vs_train *t, uint32_t layer, vs_buffer_id out
     qkv[1] = take(t, "dk", layer, t->cb * t->kv);
     qkv[2] = take(t, "dv", layer, t->cb * t->kv);
     double flops = 4.0 * (double)t->tokens * (double)t->seq * (double)t->q;
-    vs_emit_op(&t->e, &(struct vs_op){
-                          .kind = naive ? VS_WORK_NAIVE_ATTENTION : VS_WORK_ATTENTION,
-                          .lane = VS_LANE_COMPUTE,
-                          .what = "self_attn backward",
-                          .layer = (int32_t)layer,
-                          .fp32 = t->cb == 4,
-                          .flops = naive ? 2 * flops : 1.25 * flops, /* 2.5 x the causal half */
-                          .bytes = (double)(t->tokens * t->cb) * (double)(4 * t->q + 4 * t->kv),
-                          .kernels = 1,
-                          .launches = t->launches});
+    double causal = vs_train_has(t, VS_CODE_TRITON_ATTENTION) ? flops : flops / 2;
+    vs_emit_op(&t->e, &(struct vs_op){.kind = naive ? VS_WORK_NAIVE_ATTENTION : VS_WORK_ATTENTION,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = "self_attn backward",
+                                      .layer = (int32_t)layer,
+                                      .fp32 = t->cb == 4,
+                                      .flops = naive ? 2 * flops : 2.5 * causal,
+                                      .bytes = (double)(t->tokens * t->cb) *
+                                               (double)(4 * t->q + 4 * t->kv),
+                                      .kernels = 1,
+                                      .launches = t->launches});
     if (naive)
         vs_train_element(t, "attention scores backward", (int32_t)layer,
                          (double)(t->nh * t->seq) * (4.0 * t->cb + 10));
     for (size_t i = 0; i < 4; i++)
         vs_emit_give(&t->e, extra[i]);
     vs_emit_give(&t->e, out);
-    free_kept(t, layer, VS_KEEP_ATTENTION);
+    vs_train_free_kept(t, layer, VS_KEEP_ATTENTION);
 }
 
-vs_buffer_id vs_train_layer_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad) {
-    vs_buffer_id y = mlp_backward(t, layer, grad);
-    grad = norm_backward(t, layer, VS_KEEP_NORM2, "post_attention_layernorm backward", y, grad);
+/* Through the norms of q and k, where there are any. */
+static void head_norm_grads(struct vs_train *t, uint32_t layer, vs_buffer_id qkv[3]) {
+    if (t->m->qk_norm == VS_QK_NORM_NONE)
+        return;
+    qkv[0] = vs_train_norm_input_grad(t, layer, t->q, t->cb, qkv[0]);
+    qkv[1] = vs_train_norm_input_grad(t, layer, t->kv, t->cb, qkv[1]);
+    vs_train_free_kept(t, layer, VS_KEEP_QK_NORM);
+}
+
+static vs_buffer_id self_attention_backward(struct vs_train *t, uint32_t layer) {
     vs_buffer_id branch[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
-    if (t->rb != t->cb)
-        branch[0] = take(t, "branch gradient", layer, t->cb * t->d);
+    branch[0] = vs_train_post_backward(t, layer, VS_KEEP_POST1);
     vs_buffer_id out = linears_backward(t, layer, VS_KEEP_O_IN, OUT, 1, "self_attn.o_proj backward",
                                         branch, t->cb);
     vs_buffer_id qkv[3];
     attention_grads(t, layer, out, qkv);
-    y = linears_backward(t, layer, VS_KEEP_QKV_IN, QKV, 3, "self_attn.qkv backward", qkv, t->rb);
+    head_norm_grads(t, layer, qkv);
+    return linears_backward(t, layer, VS_KEEP_QKV_IN, QKV, 3, "self_attn.qkv backward", qkv, t->nb);
+}
+
+/* Side by side: the stream's gradient is that of both branches and waits until both are through. */
+static vs_buffer_id parallel_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad) {
+    bool shared = t->m->norms_per_layer == 1;
+    vs_buffer_id y = mlp_backward(t, layer), sum = grad;
+    if (!shared)
+        sum = norm_backward(t, layer, VS_KEEP_NORM2, "post_attention_layernorm backward", y,
+                            VS_NO_BUFFER);
+    vs_buffer_id own = self_attention_backward(t, layer);
+    if (shared)
+        vs_emit_give(&t->e, y); /* added into the other */
+    sum = norm_backward(t, layer, VS_KEEP_NORM1, "input_layernorm backward", own, sum);
+    if (!shared)
+        vs_emit_give(&t->e, grad);
+    return sum;
+}
+
+vs_buffer_id vs_train_layer_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad) {
+    if (vs_train_has(t, VS_CODE_PARALLEL))
+        return parallel_backward(t, layer, grad);
+    vs_buffer_id y = mlp_backward(t, layer);
+    grad = norm_backward(t, layer, VS_KEEP_NORM2, "post_attention_layernorm backward", y, grad);
+    y = self_attention_backward(t, layer);
     return norm_backward(t, layer, VS_KEEP_NORM1, "input_layernorm backward", y, grad);
 }

@@ -4,6 +4,7 @@
  *   full     16-bit logits, fp32 copy, shifted contiguous copy, log-softmax: 2 + 4 + 4 + 4 = 14
  *   kernel   logits once in the compute type, an fp32 copy inside, the gradient: 2 + 4 + 2 = 8
  *   chunked  16-bit logits, fp32 copies of an eighth at a time: 2 + 1
+ *   (full and kernel without fp32 logits: see low_loss)
  *   fused    never materialised: chunks of hidden states, 8d per token
  * (measured slopes over the batch: fms-acceleration tables, one A100). */
 #include "plan/train.h"
@@ -89,6 +90,46 @@ static vs_buffer_id kernel_loss(struct vs_train *t) {
     return hidden;
 }
 
+/* Code that asks for no fp32 logits: the model's output stays alive beside the copy that shifts it
+ * (beside nothing, where labels are shifted instead); a kernel writes the gradient over its input.
+ * 8 bytes per logit in full, 6 and 4 with a kernel. Autocast runs the loss in fp32 all the same,
+ * and Accelerate returns an fp32 copy of the output: 18 and 14 (both: slopes of one GPT-BigCode
+ * model over the batch, fms-acceleration tables). */
+static vs_buffer_id low_loss(struct vs_train *t) {
+    bool kernel = t->plan->loss == VS_LOSS_KERNEL, rolls = vs_train_has(t, VS_CODE_SHIFTS_LABELS);
+    unsigned w = t->autocast ? 4 : 2;
+    double traffic = (kernel ? 2.5 : 4.5) * w;
+    vs_buffer_id low = logits(t, "logits", 2);
+    head_gemm(t, "lm_head", 1);
+    vs_buffer_id out = t->autocast ? logits(t, "logits, fp32", 4) : VS_NO_BUFFER;
+    vs_buffer_id grad = rolls ? VS_NO_BUFFER : logits(t, "logits, shifted", w);
+    loss_op(t, "loss", traffic);
+    if (!kernel) {
+        vs_buffer_id soft = logits(t, "log-softmax", w);
+        vs_emit_give(&t->e, grad);
+        vs_buffer_id nll = logits(t, "loss gradient", w);
+        grad = logits(t, "softmax gradient", w);
+        vs_emit_give(&t->e, nll);
+        vs_emit_give(&t->e, soft);
+    }
+    loss_op(t, "loss backward", traffic);
+    if (kernel || !rolls) {
+        vs_buffer_id whole = logits(t, "logits gradient", w);
+        vs_emit_give(&t->e, grad);
+        grad = whole;
+    }
+    vs_buffer_id hidden = hidden_grad(t);
+    vs_emit_give(&t->e, grad);
+    vs_emit_give(&t->e, out);
+    vs_emit_give(&t->e, low);
+    return hidden;
+}
+
+static bool is_low(const struct vs_train *t) {
+    return vs_train_has(t, VS_CODE_LOW_LOGITS) && t->cb == 2 &&
+           (t->plan->loss == VS_LOSS_FULL || t->plan->loss == VS_LOSS_KERNEL);
+}
+
 static vs_buffer_id chunked_loss(struct vs_train *t) {
     vs_buffer_id low = logits(t, "logits", t->cb);
     head_gemm(t, "lm_head", 1);
@@ -125,12 +166,13 @@ vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x) {
         [VS_LOSS_CHUNKED] = chunked_loss,
         [VS_LOSS_FUSED] = fused_loss,
     };
-    bool eager = !t->plan->fused_kernels && !t->plan->compiled;
+    bool eager = !t->plan->fused_kernels && !t->plan->compiled && !t->layer_norm;
+    bool copies = eager || (t->layer_norm && t->autocast);
     vs_buffer_id copy =
-        eager && t->rb == 2 ? vs_train_take(t, "fp32 input of norm", -1, 4 * t->d) : VS_NO_BUFFER;
-    vs_buffer_id y = vs_train_take(t, "norm output", -1, t->rb * t->d);
+        copies && t->rb == 2 ? vs_train_take(t, "fp32 input of norm", -1, 4 * t->d) : VS_NO_BUFFER;
+    vs_buffer_id y = vs_train_take(t, "norm output", -1, t->nb * t->d);
     vs_train_element(t, "norm", -1, 20.0 * (double)t->d);
-    vs_buffer_id hidden = LOSS[t->plan->loss](t);
+    vs_buffer_id hidden = is_low(t) ? low_loss(t) : LOSS[t->plan->loss](t);
     vs_buffer_id grad = vs_train_take(t, "norm input gradient", -1, t->rb * t->d);
     vs_train_element(t, "norm backward", -1, 40.0 * (double)t->d);
     for (size_t i = 0; i < t->plan->weight_count; i++)

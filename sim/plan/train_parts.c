@@ -13,6 +13,11 @@ struct vs_weight *vs_layer_weight(struct vs_plan *plan, uint32_t layer, enum vs_
     return NULL;
 }
 
+uint64_t vs_train_seq(const struct vs_case *c) {
+    uint64_t asked = (uint64_t)vs_count(&c->axes, VS_AXIS_SEQ), rows = c->model->learned_positions;
+    return rows > 0 && asked > rows ? rows : asked;
+}
+
 vs_buffer_id vs_train_take(struct vs_train *t, const char *what, int32_t layer,
                            uint64_t bytes_per_token) {
     return vs_emit_take(&t->e, VS_TAG_WORKSPACE, what, layer, bytes_per_token * t->tokens);

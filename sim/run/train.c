@@ -67,8 +67,8 @@ static bool time_of_oom(struct vs_simulation *s, struct step *step, struct vs_er
 
 static void report_speed(struct vs_simulation *s, double seconds) {
     const struct vs_values *axes = &s->c->axes;
-    double tokens = (double)vs_count(axes, VS_AXIS_SEQ) *
-                    (double)vs_count(axes, VS_AXIS_MICRO_BATCH) * (double)accumulation(s);
+    double tokens = (double)vs_train_seq(s->c) * (double)vs_count(axes, VS_AXIS_MICRO_BATCH) *
+                    (double)accumulation(s);
     double ranks = s->plan.ranks;
     s->out->metrics[VS_METRIC_STEP_TIME_S] = seconds;
     s->out->metrics[VS_METRIC_TRAIN_TPS] = ranks * tokens / seconds;
