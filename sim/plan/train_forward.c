@@ -133,7 +133,7 @@ static void attention_op(struct vs_train *t, uint32_t layer) {
                                       .what = "self_attn",
                                       .layer = (int32_t)layer,
                                       .fp32 = t->cb == 4,
-                                      .flops = naive ? flops : flops / 2,
+                                      .flops = (naive ? flops : flops / 2) * t->recompute,
                                       .bytes = (double)(t->tokens * t->cb * (2 * t->q + 2 * t->kv)),
                                       .kernels = 1,
                                       .launches = t->launches});
@@ -199,7 +199,7 @@ static vs_buffer_id mlp(struct vs_train *t, uint32_t layer, vs_buffer_id y, bool
     if (t->m->gated_mlp) {
         vs_buffer_id act = vs_train_take(t, "activation", l, t->cb * t->f);
         product = vs_train_take(t, "gated activation", l, t->cb * t->f);
-        keep_or_give(t, layer, VS_KEEP_ACT, act, keep);
+        keep_or_give(t, layer, VS_KEEP_ACT, act, keep && !t->in_place_mlp);
         keep_or_give(t, layer, VS_KEEP_ACT, gu[1], keep);
     } else {
         product = vs_train_take(t, "activation", l, t->cb * t->f);
@@ -207,7 +207,8 @@ static vs_buffer_id mlp(struct vs_train *t, uint32_t layer, vs_buffer_id y, bool
     keep_or_give(t, layer, VS_KEEP_ACT, gu[0], keep);
     vs_buffer_id out[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
     linears(t, layer, VS_KEEP_DOWN_IN, DOWN, 1, "mlp.down_proj", out, keep);
-    keep_or_give(t, layer, VS_KEEP_DOWN_IN, product, keep && input_needed(t, layer, DOWN, 1));
+    keep_or_give(t, layer, VS_KEEP_DOWN_IN, product,
+                 keep && !t->in_place_mlp && input_needed(t, layer, DOWN, 1));
     return out[0];
 }
 
@@ -232,6 +233,10 @@ vs_buffer_id vs_train_layer_forward(struct vs_train *t, uint32_t layer, vs_buffe
     /* A fused norm, and an fp32 stream, keep the input of the norm itself. */
     bool keep_input = keep && (t->plan->fused_kernels || t->rb != 2);
     t->keep = keep;
+    vs_train_hooks(t, layer);
+    if (t->kept_extra > 0 && keep)
+        keep_or_give(t, layer, VS_KEEP_NORM1,
+                     vs_train_take(t, "engine's own copies", l, (uint64_t)t->kept_extra), true);
     vs_buffer_id y = norm(t, layer, VS_KEEP_NORM1, trained, keep);
     vs_train_element(t, "input_layernorm", l, t->element_bytes / 2);
     vs_buffer_id qkv[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
