@@ -172,7 +172,8 @@ static uint64_t tile_elements(const struct vs_plan *plan) {
 static void update_at_once(struct vs_emit *e, double bytes) {
     struct vs_plan *plan = e->plan;
     const struct vs_optimizer *o = &plan->optimizer;
-    bool copies = !plan->optimizer_on_cpu && (o->foreach || plan->precision.master > 0);
+    bool wider = plan->precision.master > plan->precision.grad;
+    bool copies = !plan->optimizer_on_cpu && (o->foreach || wider);
     uint64_t left = tile_elements(plan);
     size_t first = plan->buffers.count;
     for (size_t i = 0; copies && i < plan->trained.count; i++) {
@@ -264,6 +265,7 @@ bool vs_emit_optimizer_step(struct vs_plan *plan, struct vs_phase *phase, struct
     fixed_cost(&e);
     if (plan->optimizer.in_backward)
         return vs_emit_end(&e, err);
+    vs_emit_ensure(&e, plan->reduce_bucket);
     double bytes = take_states(&e);
     if (!plan->optimizer.paged)
         update_at_once(&e, bytes);

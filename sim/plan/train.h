@@ -48,8 +48,12 @@ struct vs_train {
     double recompute;  /* part of forward's work that runs now: 1, less where outputs were kept */
     double kept_extra; /* bytes per token that a layer keeps beyond what its operations need */
     double gather_launches; /* kernels whose issue takes as long as the hooks of sharded units */
-    bool in_place_mlp;      /* gradients of the MLP overwrite what forward kept */
-    vs_buffer_id *fresh;    /* gradients that wait for the optimizer, where it runs in backward */
+    double attended;        /* part of the score matrix that the attention kernel computes */
+    double
+        fp8_cast_bytes;  /* traffic of casting one element to 8 bit; 0 = matrices stay in 16 bit */
+    bool native_norm;    /* LayerNorm in one kernel, which keeps its input */
+    bool in_place_mlp;   /* gradients of the MLP overwrite what forward kept */
+    vs_buffer_id *fresh; /* gradients that wait for the optimizer, where it runs in backward */
     size_t fresh_count;
     bool embedding_done;       /* backward has reached the embedding */
     vs_buffer_id *casts;       /* per weight: autocast's 16-bit copy, while held */

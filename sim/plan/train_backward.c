@@ -85,7 +85,7 @@ static void norm_grads(struct vs_train *t, uint32_t layer, bool second) {
 /* Backward of a norm and the residual join: the branch's gradient becomes part of the stream's. */
 static vs_buffer_id norm_backward(struct vs_train *t, uint32_t layer, enum vs_keep place,
                                   const char *what, vs_buffer_id branch, vs_buffer_id stream) {
-    bool eager = !t->plan->fused_kernels && !t->plan->compiled;
+    bool eager = !t->plan->fused_kernels && !t->plan->compiled && !t->native_norm;
     vs_buffer_id a = eager ? take(t, "norm gradient", layer, 4 * t->d) : VS_NO_BUFFER;
     vs_buffer_id b = eager ? take(t, "norm gradient", layer, 4 * t->d) : VS_NO_BUFFER;
     vs_emit_give(&t->e, branch);
@@ -152,16 +152,16 @@ static void attention_grads(struct vs_train *t, uint32_t layer, vs_buffer_id out
     qkv[1] = take(t, "dk", layer, t->cb * t->kv);
     qkv[2] = take(t, "dv", layer, t->cb * t->kv);
     double flops = 4.0 * (double)t->tokens * (double)t->seq * (double)t->q;
-    vs_emit_op(&t->e, &(struct vs_op){
-                          .kind = naive ? VS_WORK_NAIVE_ATTENTION : VS_WORK_ATTENTION,
-                          .lane = VS_LANE_COMPUTE,
-                          .what = "self_attn backward",
-                          .layer = (int32_t)layer,
-                          .fp32 = t->cb == 4,
-                          .flops = naive ? 2 * flops : 1.25 * flops, /* 2.5 x the causal half */
-                          .bytes = (double)(t->tokens * t->cb) * (double)(4 * t->q + 4 * t->kv),
-                          .kernels = 1,
-                          .launches = t->launches});
+    vs_emit_op(&t->e, &(struct vs_op){.kind = naive ? VS_WORK_NAIVE_ATTENTION : VS_WORK_ATTENTION,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = "self_attn backward",
+                                      .layer = (int32_t)layer,
+                                      .fp32 = t->cb == 4,
+                                      .flops = naive ? 2 * flops : 2.5 * t->attended * flops,
+                                      .bytes = (double)(t->tokens * t->cb) *
+                                               (double)(4 * t->q + 4 * t->kv),
+                                      .kernels = 1,
+                                      .launches = t->launches});
     if (naive)
         vs_train_element(t, "attention scores backward", (int32_t)layer,
                          (double)(t->nh * t->seq) * (4.0 * t->cb + 10));

@@ -26,7 +26,7 @@ static vs_buffer_id norm(struct vs_train *t, uint32_t layer, enum vs_keep place,
                          bool keep) {
     int32_t l = (int32_t)layer;
     uint64_t d = t->d;
-    if (t->plan->fused_kernels || t->plan->compiled)
+    if (t->plan->fused_kernels || t->plan->compiled || t->native_norm)
         return vs_train_take(t, "norm output", l, t->cb * d);
     vs_buffer_id copy = VS_NO_BUFFER;
     if (t->rb == 2)
@@ -133,7 +133,7 @@ static void attention_op(struct vs_train *t, uint32_t layer) {
                                       .what = "self_attn",
                                       .layer = (int32_t)layer,
                                       .fp32 = t->cb == 4,
-                                      .flops = (naive ? flops : flops / 2) * t->recompute,
+                                      .flops = (naive ? flops : flops * t->attended) * t->recompute,
                                       .bytes = (double)(t->tokens * t->cb * (2 * t->q + 2 * t->kv)),
                                       .kernels = 1,
                                       .launches = t->launches});
@@ -231,7 +231,7 @@ vs_buffer_id vs_train_layer_forward(struct vs_train *t, uint32_t layer, vs_buffe
     int32_t l = (int32_t)layer;
     bool trained = norm_trained(t, layer);
     /* A fused norm, and an fp32 stream, keep the input of the norm itself. */
-    bool keep_input = keep && (t->plan->fused_kernels || t->rb != 2);
+    bool keep_input = keep && (t->plan->fused_kernels || t->native_norm || t->rb != 2);
     t->keep = keep;
     vs_train_hooks(t, layer);
     if (t->kept_extra > 0 && keep)

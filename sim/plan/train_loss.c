@@ -154,35 +154,43 @@ static vs_buffer_id fused_loss(struct vs_train *t) {
 static vs_buffer_id counted_loss(struct vs_train *t, double bytes_per_logit) {
     static const double TRAFFIC[] = {
         [VS_LOSS_FULL] = 34, [VS_LOSS_KERNEL] = 14, [VS_LOSS_CHUNKED] = 20, [VS_LOSS_FUSED] = 14};
-    double rest = bytes_per_logit - 2.0 * t->cb;
+    double rest = bytes_per_logit - 2.0 * t->cb; /* negative: the gradient needs no room */
+    double more = rest >= 0 ? rest : bytes_per_logit - t->cb;
     vs_buffer_id low = logits(t, "logits", t->cb);
     head_gemm(t, "lm_head", 1);
     head_adapter(t, false);
     vs_buffer_id between =
         vs_emit_take(&t->e, VS_TAG_LOGITS, "softmax and its copies", -1,
-                     rest > 0 ? (uint64_t)(rest * (double)t->m->vocab * (double)t->tokens) : 0);
+                     more > 0 ? (uint64_t)(more * (double)t->m->vocab * (double)t->tokens) : 0);
     loss_op(t, "loss", TRAFFIC[t->plan->loss] / 2);
-    vs_buffer_id grad = logits(t, "logits gradient", t->cb);
+    vs_buffer_id grad =
+        rest >= 0 ? logits(t, "logits gradient", t->cb) : VS_NO_BUFFER; /* else over the logits */
     loss_op(t, "loss backward", TRAFFIC[t->plan->loss] / 2);
     vs_emit_give(&t->e, between);
-    vs_emit_give(&t->e, low);
+    if (rest >= 0)
+        vs_emit_give(&t->e, low);
     vs_buffer_id hidden = hidden_grad(t);
-    vs_emit_give(&t->e, grad);
+    vs_emit_give(&t->e, rest >= 0 ? grad : low);
     return hidden;
 }
 
-/* The engine file's bytes per logit, for compiled graphs by another name; 0 = the plan's own loss.
- */
+/* The engine file's bytes per logit, 0 = the plan's own loss; another number may hold for compiled
+ * graphs, or for a family whose model code has its own loss. */
 static double counted_bytes(const struct vs_train *t) {
     static const char *const WORDS[] = {[VS_LOSS_FULL] = "full",
                                         [VS_LOSS_KERNEL] = "kernel",
                                         [VS_LOSS_CHUNKED] = "chunked",
                                         [VS_LOSS_FUSED] = "fused"};
-    char name[48];
-    (void)snprintf(name, sizeof name, "logit_bytes_%s", WORDS[t->plan->loss]);
-    double bytes = vs_engine_number(t->plan->c->engine, name, NULL, 0);
-    (void)snprintf(name, sizeof name, "logit_bytes_%s_compiled", WORDS[t->plan->loss]);
-    return t->plan->compiled ? vs_engine_number(t->plan->c->engine, name, NULL, bytes) : bytes;
+    const struct vs_engine *e = t->plan->c->engine;
+    const char *word = WORDS[t->plan->loss];
+    char name[96];
+    (void)snprintf(name, sizeof name, "logit_bytes_%s", word);
+    double bytes = vs_engine_number(e, name, NULL, 0);
+    (void)snprintf(name, sizeof name, "logit_bytes_%s_compiled", word);
+    if (t->plan->compiled)
+        bytes = vs_engine_number(e, name, NULL, bytes);
+    (void)snprintf(name, sizeof name, "logit_bytes_%s_%s", word, t->m->family);
+    return vs_engine_number(e, name, NULL, bytes);
 }
 
 vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x) {
@@ -192,7 +200,7 @@ vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x) {
         [VS_LOSS_CHUNKED] = chunked_loss,
         [VS_LOSS_FUSED] = fused_loss,
     };
-    bool eager = !t->plan->fused_kernels && !t->plan->compiled;
+    bool eager = !t->plan->fused_kernels && !t->plan->compiled && !t->native_norm;
     vs_buffer_id copy =
         eager && t->rb == 2 ? vs_train_take(t, "fp32 input of norm", -1, 4 * t->d) : VS_NO_BUFFER;
     vs_buffer_id y = vs_train_take(t, "norm output", -1, t->rb * t->d);

@@ -55,6 +55,18 @@ static double dequantize(struct vs_train *t, const struct vs_weight *w) {
     return (double)w->bytes + (double)(params * t->cb);
 }
 
+/* Operands of 8-bit products: forward casts weights and the inputs that the matrices share;
+ * backward weights again, and the gradients of outputs. */
+static void cast_to_fp8(struct vs_train *t, int32_t layer, struct vs_weight *const *w, size_t count,
+                        double passes) {
+    double elements = 0, tokens = (double)t->tokens;
+    for (size_t i = 0; i < count; i++) {
+        double rows = (double)w[i]->tensor->rows, cols = (double)w[i]->tensor->cols;
+        elements += rows * cols + tokens * (passes > 1 ? rows : cols);
+    }
+    vs_train_element(t, "cast to 8 bit", layer, t->fp8_cast_bytes * elements / tokens);
+}
+
 void vs_train_gemm(struct vs_train *t, const char *what, int32_t layer, struct vs_weight *const *w,
                    size_t count, double passes) {
     double flops = 0, bytes = 0, unpacked = 0, tokens = (double)t->tokens;
@@ -69,6 +81,8 @@ void vs_train_gemm(struct vs_train *t, const char *what, int32_t layer, struct v
         flops += 2 * tokens * rows * cols * passes;
         bytes += (rows * cols + tokens * (rows + cols)) * t->cb * passes;
     }
+    if (t->fp8_cast_bytes > 0 && layer >= 0)
+        cast_to_fp8(t, layer, w, count, passes);
     if (unpacked > 0)
         vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_DEQUANT,
                                           .lane = VS_LANE_COMPUTE,

@@ -29,6 +29,17 @@ static double launches(const struct vs_plan *plan) {
     return vs_engine_number(plan->c->engine, name, NULL, 0) / OPS_PER_LAYER;
 }
 
+/* Scales are found and applied by kernels of their own: once for the tensor, by row for both
+ * directions of each matrix, or by block. */
+static double fp8_cast_bytes(const struct vs_plan *plan) {
+    const struct vs_values *axes = &plan->c->axes;
+    const char *name = vs_is(axes, VS_AXIS_PRECISION, "mixed-fp8-row") ? "fp8_cast_bytes_row"
+                       : vs_is(axes, VS_AXIS_PRECISION, "mixed-mxfp8") ? "fp8_cast_bytes_block"
+                       : plan->compiled                                ? "fp8_cast_bytes_compiled"
+                                                                       : "fp8_cast_bytes";
+    return vs_engine_number(plan->c->engine, name, NULL, 0);
+}
+
 /* What engines do otherwise than the Hugging Face layer. */
 static void engine_rules(struct vs_train *t) {
     const struct vs_plan *plan = t->plan;
@@ -36,6 +47,9 @@ static void engine_rules(struct vs_train *t) {
     double launch_s = vs_engine_number(e, "launch_s", NULL, 0);
     double d = (double)t->d, f = (double)t->f;
     t->recompute = 1;
+    t->attended = vs_streq(vs_engine_rule(e, "full_square_attention", ""), t->m->family) ? 1 : 0.5;
+    t->native_norm = t->m->norm_bias && t->rb == t->cb;
+    t->fp8_cast_bytes = plan->precision.fp8 ? fp8_cast_bytes(plan) : 0;
     t->in_place_mlp = vs_streq(vs_engine_rule(e, "mlp", "autograd"), "in_place");
     if (plan->shard.weights && launch_s > 0)
         t->gather_launches = vs_engine_number(e, "gather_host_s", NULL, 0) / launch_s;
@@ -222,6 +236,8 @@ bool vs_emit_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_
         vs_emit_ensure(&t.e, plan->reduce_bucket);
         backward(&t, grad);
     }
+    if (!plan->shard.weights)
+        vs_emit_give(&t.e, plan->reduce_bucket);
     vs_emit_give(&t.e, root);
     return vs_emit_end(&t.e, err);
 }

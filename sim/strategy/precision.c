@@ -2,10 +2,10 @@
  *   bf16        everything in 16 bit                      2 + 2 + 4     bytes per parameter
  *   amp         16-bit weights as bf16; fp32 weights: fp32 states, 16-bit casts
  *   mixed-*     16-bit weights and gradients, fp32 master and states   2 + 2 + 4 + 8
- *   mixed-fp8*, mixed-mxfp8    as mixed-bf16; matrices of the layers are cast and multiplied in 8
- * bit fp32        4 + 4 + 8 Adapters are fp32 (PEFT's autocast_adapter_dtype) unless the engine
- * keeps them in the model's type.
- */
+ *   mixed-fp8*  and mixed-mxfp8: as mixed-bf16, matrices of the layers multiplied in 8 bit
+ *   fp32        4 + 4 + 8
+ * DeepSpeed updates flat copies of its own, in 16 bit too: 2 more bytes with bf16. Adapters are
+ * fp32 (PEFT's autocast_adapter_dtype) unless the engine keeps them in the model's type. */
 #include "strategy/strategy.h"
 
 #include "base/text.h"
@@ -35,6 +35,9 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     p->grad = wide ? 4 : 2;
     p->state = wide || mixed ? 4 : 2;
     p->master = mixed && !wide ? 4 : 0;
+    bool always = vs_streq(vs_engine_rule(plan->c->engine, "master", "mixed"), "always");
+    if (always && !wide && !mixed)
+        p->master = 2;
     p->cast_cache = amp && wide;
     p->adapter = (unsigned)vs_engine_number(plan->c->engine, "adapter_bytes", NULL, 4);
     p->fp8 = vs_is(axes, VS_AXIS_PRECISION, "mixed-fp8") ||
