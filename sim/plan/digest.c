@@ -26,7 +26,7 @@ static uint64_t mix_weights(uint64_t hash, const struct vs_plan *plan) {
         const struct vs_weight *w = &plan->weights[i];
         hash = mix_text(hash, w->type->name);
         hash = mix_number(hash, w->bytes);
-        hash = mix_number(hash, (uint64_t)w->home * 2 + w->trainable);
+        hash = mix_number(hash, (uint64_t)w->home * 4 + w->saved * 2u + w->trainable);
         hash = mix_number(hash, w->adapter_rank);
     }
     for (uint32_t l = 0; l < plan->c->model->layers; l++) {
@@ -66,7 +66,12 @@ static uint64_t mix_policies(uint64_t hash, const struct vs_plan *p) {
                                 p->fused_kernels,
                                 p->compiled,
                                 (uint64_t)(p->lora_dropout * 1e9),
-                                p->optimizer_on_cpu};
+                                p->optimizer_on_cpu,
+                                p->shard_ranks,
+                                p->precision.fp8,
+                                o->in_backward,
+                                p->checkpoint_ops,
+                                p->checkpoints_on_host};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         hash = mix_number(hash, numbers[i]);
     hash = mix_text(hash, p->kv_k ? p->kv_k->name : NULL);
@@ -80,6 +85,7 @@ static uint64_t mix_axes(uint64_t hash, const struct vs_values *v) {
         if (!vs_streq(group, "strategy"))
             hash = mix_text(hash, v->at[i].text);
     }
+    hash = mix_text(hash, v->at[VS_AXIS_ZERO_BUCKET].text);
     return mix_text(hash, v->at[VS_AXIS_KV_ALLOC].text);
 }
 

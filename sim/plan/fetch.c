@@ -22,6 +22,16 @@ uint64_t vs_unit_fetch_bytes(const struct vs_plan *plan, int32_t unit) {
     return bytes;
 }
 
+uint64_t vs_largest_fetch_bytes(const struct vs_plan *plan, int32_t unit) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        const struct vs_weight *w = &plan->weights[i];
+        uint64_t bytes = w->tensor->layer == unit ? gathered_bytes(plan, w) : 0;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 /* Each rank brings its shard from the host, if it lives there; then the ranks gather. */
 vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes) {
     const struct vs_plan *plan = e->plan;
@@ -43,6 +53,7 @@ vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes) {
                                          .what = "all-gather",
                                          .layer = unit,
                                          .bytes = (double)bytes,
+                                         .group = vs_shard_group(plan),
                                          .launches = 1});
 }
 

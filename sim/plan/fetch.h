@@ -26,6 +26,8 @@ void vs_fetch_done(struct vs_fetch *f, struct vs_emit *e, uint32_t use, vs_op_id
 /* Bytes of a unit (a layer; -1: what stands outside the layers) that must be brought to the GPU for
  * one use. */
 uint64_t vs_unit_fetch_bytes(const struct vs_plan *plan, int32_t unit);
+/* Of its largest tensor alone. */
+uint64_t vs_largest_fetch_bytes(const struct vs_plan *plan, int32_t unit);
 /* Brings them: over the link, from the other ranks, or both. Returns the last operation. */
 vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes);
 

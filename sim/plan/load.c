@@ -160,10 +160,33 @@ static void load_as_one(struct vs_emit *e) {
     e->device = 0;
 }
 
+static const char *load_rule(const struct vs_plan *plan) {
+    return vs_engine_rule(plan->c->engine, "load", "by_shard");
+}
+
+/* Some stacks put the whole model on each device before they shard it: "whole" frees it when all
+ * shards exist, "whole_kept" holds on to it (measured: LitGPT on two and four GPUs peaks at whole
+ * plus shard plus what a step needs). */
+static void load_whole(struct vs_emit *e) {
+    const struct vs_plan *plan = e->plan;
+    if (!plan->shard.weights || !vs_starts(load_rule(plan), "whole"))
+        return;
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        const struct vs_weight *w = &plan->weights[i];
+        if (vs_on_gpu(w->home))
+            vs_emit_take(e, VS_TAG_WEIGHTS, w->tensor->name, w->tensor->layer, w->bytes);
+    }
+}
+
 static void load_by_tensor(struct vs_emit *e, vs_buffer_id *arrived) {
     struct vs_plan *plan = e->plan;
+    size_t first = plan->buffers.count;
+    load_whole(e);
+    size_t last = plan->buffers.count;
     for (size_t i = 0; i < plan->weight_count; i++)
         arrived[i] = load_weight(e, &plan->weights[i]);
+    for (size_t id = first; id < last && vs_streq(load_rule(plan), "whole"); id++)
+        vs_emit_give(e, (vs_buffer_id)id);
     for (size_t i = 0; i < plan->weight_count; i++) {
         if (arrived[i] == VS_NO_BUFFER)
             continue;
@@ -178,6 +201,7 @@ static void load_by_tensor(struct vs_emit *e, vs_buffer_id *arrived) {
     }
     for (size_t i = 0; i < plan->weight_count; i++) {
         vs_emit_retake(e, plan->weights[i].adapter);
+        vs_emit_retake(e, plan->weights[i].original);
         vs_emit_retake(e, plan->weights[i].master);
     }
 }

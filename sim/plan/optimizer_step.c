@@ -1,5 +1,6 @@
 /* The optimizer step: states, the temporaries of its implementation, and the end of the gradients.
  */
+#include "engine/engine.h"
 #include "plan/train.h"
 
 /* bitsandbytes pages only states of at least this many elements, and keeps small ones in fp32
@@ -73,6 +74,13 @@ static bool train_tensor(struct vs_plan *plan, struct vs_weight *w) {
         if (w->master == VS_NO_BUFFER)
             return false;
     }
+    if (w->saved) {
+        struct vs_buffer b = plan->buffers.at[w->buffer];
+        b.what = "frozen original";
+        w->original = vs_plan_buffer(plan, &b);
+        if (w->original == VS_NO_BUFFER)
+            return false;
+    }
     return add(plan, w->tensor->layer, params, p->master > 0 ? p->master : p->state, p->grad,
                &w->grad);
 }
@@ -86,7 +94,27 @@ static bool train_adapter(struct vs_plan *plan, struct vs_weight *w) {
            add(plan, w->tensor->layer, params, element, element, &w->adapter_grad);
 }
 
+/* DeepSpeed collects gradients in buckets before they are reduced: one, or two where collectives
+ * overlap with backward; stage 3 has one. */
+static bool make_bucket(struct vs_plan *plan) {
+    const struct vs_case *c = plan->c;
+    double count = vs_engine_number(c->engine, "reduce_buckets", NULL, 0);
+    if (count <= 0 || vs_count(&c->axes, VS_AXIS_ZERO) < 1)
+        return true;
+    if (plan->shard.weights)
+        count = 1;
+    struct vs_buffer b = {.what = "reduce buckets",
+                          .layer = -1,
+                          .home = VS_HOME_GPU,
+                          .tag = VS_TAG_GRADIENTS,
+                          .bytes = (uint64_t)(count * vs_real(&c->axes, VS_AXIS_ZERO_BUCKET))};
+    plan->reduce_bucket = b.bytes > 0 ? vs_plan_buffer(plan, &b) : VS_NO_BUFFER;
+    return b.bytes == 0 || plan->reduce_bucket != VS_NO_BUFFER;
+}
+
 bool vs_plan_train_buffers(struct vs_plan *plan, struct vs_err *err) {
+    if (!make_bucket(plan))
+        return vs_err_nomem(err);
     for (size_t i = 0; i < plan->weight_count; i++) {
         struct vs_weight *w = &plan->weights[i];
         if ((w->trainable && !train_tensor(plan, w)) ||
@@ -133,16 +161,27 @@ static double take_states(struct vs_emit *e) {
     return bytes;
 }
 
+/* Elements that the step works on at once: stage 3 of DeepSpeed goes by tiles. */
+static uint64_t tile_elements(const struct vs_plan *plan) {
+    double most = vs_engine_number(plan->c->engine, "sub_group_elements", NULL, 0);
+    return plan->shard.weights && most > 0 ? (uint64_t)most : UINT64_MAX;
+}
+
 /* foreach makes one more copy of all parameters while it works (the denominators); mixed precision
  * an fp32 copy of the gradients. */
 static void update_at_once(struct vs_emit *e, double bytes) {
     struct vs_plan *plan = e->plan;
     const struct vs_optimizer *o = &plan->optimizer;
-    bool copies = !plan->optimizer_on_cpu && (o->foreach || plan->precision.master > 0);
+    bool wider = plan->precision.master > plan->precision.grad;
+    bool copies = !plan->optimizer_on_cpu && (o->foreach || wider);
+    uint64_t left = tile_elements(plan);
     size_t first = plan->buffers.count;
-    for (size_t i = 0; copies && i < plan->trained.count; i++)
-        vs_emit_take(e, VS_TAG_WORKSPACE, "optimizer temporary", plan->trained.at[i].layer,
-                     plan->trained.at[i].params * plan->trained.at[i].element);
+    for (size_t i = 0; copies && i < plan->trained.count; i++) {
+        const struct vs_trained *one = &plan->trained.at[i];
+        uint64_t params = one->params < left ? one->params : left;
+        left -= params;
+        vs_emit_take(e, VS_TAG_WORKSPACE, "optimizer temporary", one->layer, params * one->element);
+    }
     size_t last = plan->buffers.count;
     bool loop = !o->foreach && !o->fused;
     update(e, bytes * (o->foreach ? FOREACH_PASSES : OTHER_PASSES),
@@ -165,15 +204,77 @@ static void copy_up(struct vs_emit *e) {
                                   .pinned = e->plan->pinned});
 }
 
+/* A rank has updated its part of weights that every rank holds whole. */
+static void gather_weights(struct vs_emit *e) {
+    const struct vs_plan *plan = e->plan;
+    double bytes = 0;
+    if (!plan->shard.states || plan->shard.weights)
+        return;
+    for (size_t i = 0; i < plan->trained.count; i++)
+        bytes += (double)plan->trained.at[i].params * plan->precision.compute * plan->shard_ranks;
+    vs_emit_after(e, vs_emit_last(e, VS_LANE_COMPUTE));
+    vs_emit_after(e, vs_emit_last(e, VS_LANE_H2D));
+    vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_GATHER,
+                                  .lane = VS_LANE_COMM,
+                                  .what = "all-gather of new weights",
+                                  .layer = -1,
+                                  .bytes = bytes,
+                                  .group = vs_shard_group(plan),
+                                  .launches = 1});
+}
+
+static const struct vs_trained *trained_of(const struct vs_plan *plan, vs_buffer_id grad) {
+    for (size_t i = 0; i < plan->trained.count; i++)
+        if (plan->trained.at[i].grad == grad)
+            return &plan->trained.at[i];
+    return NULL;
+}
+
+void vs_train_update(struct vs_train *t) {
+    struct vs_plan *plan = t->plan;
+    double bytes = 0;
+    for (size_t i = 0; i < t->fresh_count; i++) {
+        const struct vs_trained *one = trained_of(plan, t->fresh[i]);
+        for (unsigned s = 0; one && s < plan->optimizer.states; s++)
+            vs_emit_ensure(&t->e, one->state[s]);
+        bytes += one ? update_bytes(plan, one) : 0;
+    }
+    if (t->fresh_count > 0) {
+        vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMM));
+        update(&t->e, bytes * OTHER_PASSES, LAUNCHES_PER_TENSOR * (double)t->fresh_count);
+    }
+    for (size_t i = 0; i < t->fresh_count; i++)
+        vs_emit_give(&t->e, t->fresh[i]);
+    t->fresh_count = 0;
+}
+
+/* What the stack takes once a step whatever the work: nothing, or the engine file's number. */
+static void fixed_cost(struct vs_emit *e) {
+    double seconds = vs_engine_number(e->plan->c->engine, "step_s", NULL, 0);
+    if (seconds > 0 || e->plan->optimizer.in_backward)
+        vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_FIXED,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = "step",
+                                      .layer = -1,
+                                      .cost_s = seconds});
+}
+
 bool vs_emit_optimizer_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err) {
     struct vs_emit e;
     vs_emit_begin(&e, plan, phase, "optimizer step");
+    fixed_cost(&e);
+    if (plan->optimizer.in_backward)
+        return vs_emit_end(&e, err);
+    vs_emit_ensure(&e, plan->reduce_bucket);
     double bytes = take_states(&e);
     if (!plan->optimizer.paged)
         update_at_once(&e, bytes);
     if (plan->optimizer_on_cpu && !plan->streaming)
         copy_up(&e);
-    for (size_t i = 0; i < plan->trained.count; i++)
+    gather_weights(&e);
+    for (size_t i = 0; !plan->keeps_grads && i < plan->trained.count; i++)
         vs_emit_give(&e, plan->trained.at[i].grad);
+    if (!plan->shard.weights)
+        vs_emit_give(&e, plan->reduce_bucket);
     return vs_emit_end(&e, err);
 }

@@ -41,7 +41,8 @@ bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_
     const struct vs_model *model = c->model;
     memset(plan, 0, sizeof *plan);
     plan->c = c;
-    plan->ranks = 1;
+    plan->ranks = plan->shard_ranks = 1;
+    plan->reduce_bucket = VS_NO_BUFFER;
     plan->arena = arena;
     if (!vs_format_parse(c->axes.at[VS_AXIS_WEIGHTS].text, &plan->format, err))
         return false;
@@ -59,7 +60,7 @@ bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_
         w->parts = 1;
         w->bytes = w->file_bytes =
             vs_type_bytes(plan->rest, w->tensor->rows, w->tensor->cols) * w->tensor->count;
-        w->buffer = w->grad = w->master = w->adapter = w->adapter_grad = VS_NO_BUFFER;
+        w->buffer = w->grad = w->master = w->adapter = w->adapter_grad = w->original = VS_NO_BUFFER;
     }
     for (uint32_t l = 0; l < model->layers; l++)
         plan->layers[l].home = VS_HOME_GPU;
@@ -110,5 +111,9 @@ uint64_t vs_plan_kv_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t c
 }
 
 uint64_t vs_shard(const struct vs_plan *plan, bool sharded, uint64_t bytes) {
-    return sharded ? (bytes + plan->ranks - 1) / plan->ranks : bytes;
+    return sharded ? (bytes + plan->shard_ranks - 1) / plan->shard_ranks : bytes;
+}
+
+uint32_t vs_shard_group(const struct vs_plan *plan) {
+    return plan->shard_ranks < plan->ranks ? plan->shard_ranks : 0;
 }

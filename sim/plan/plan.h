@@ -101,11 +101,15 @@ typedef uint32_t vs_op_id; /* index into vs_phase.ops */
 struct vs_op {
     enum vs_work_kind kind;
     enum vs_lane lane;
-    const char *what;           /* "mlp.down_proj", "self_attn backward" */
-    int32_t layer;              /* -1 outside the layers */
-    bool fp32;                  /* arithmetic in fp32 instead of 16 bit */
-    uint8_t device;             /* that works, or at the device end of a copy */
-    bool pinned;                /* copies: from or to page-locked memory */
+    const char *what; /* "mlp.down_proj", "self_attn backward" */
+    int32_t layer;    /* -1 outside the layers */
+    bool fp32;        /* arithmetic in fp32 instead of 16 bit */
+    bool fp8;         /* matrix products in 8 bit */
+    bool replicas;    /* a collective over the ranks that hold the same shard, not over those that
+                         share one copy */
+    uint32_t group;   /* ranks that share one copy, where a collective knows of groups; 0 = all */
+    uint8_t device;   /* that works, or at the device end of a copy */
+    bool pinned;      /* copies: from or to page-locked memory */
     const struct vs_type *type; /* of the weights that it reads; NULL = 16 bit */
     double flops;
     double bytes;    /* traffic on the memory of the processor that works, or over the link */
@@ -141,6 +145,8 @@ struct vs_weight {
     vs_buffer_id buffer;   /* while resident at home; VS_NO_BUFFER until vs_plan_place made it */
     /* training: beside a trainable tensor, and beside its adapter */
     vs_buffer_id grad, master, adapter, adapter_grad;
+    vs_buffer_id original; /* the frozen tensor beside its trained copy (PEFT's modules_to_save) */
+    bool saved;            /* trained in full beside adapters */
 };
 
 /* What the optimizer updates: a trainable tensor, or the adapter of one. */
@@ -172,6 +178,7 @@ struct vs_precision {
     unsigned master;   /* fp32 master copy: 0 or 4 */
     unsigned state;    /* of one optimizer state of base weights: 2 or 4 */
     bool cast_cache;   /* autocast keeps 16-bit copies of fp32 weights */
+    bool fp8;          /* matrices of the layers are multiplied in 8 bit */
     unsigned adapter;  /* weights, gradients and states of adapters: 4 or 2 */
 };
 
@@ -182,6 +189,7 @@ struct vs_optimizer {
     unsigned states; /* 2 = Adam, 1 = momentum, 0 = SGD */
     bool eight_bit, paged;
     bool foreach, fused; /* foreach copies the parameters once during the step */
+    bool in_backward;    /* each gradient is used and freed as soon as it is there */
 };
 
 struct vs_plan {
@@ -202,6 +210,7 @@ struct vs_plan {
     unsigned prefetch;    /* layers fetched ahead */
     uint32_t ranks;       /* equal ones, data-parallel or tensor-parallel: one of them is written */
     bool tensor_parallel; /* the ranks share each layer, and add up their parts of its output */
+    uint32_t shard_ranks; /* that share one copy; the others replicate it */
     struct {
         bool weights, grads, states; /* split over the ranks */
     } shard;
@@ -226,6 +235,10 @@ struct vs_plan {
     struct vs_optimizer optimizer;
     enum vs_loss_kind loss;
     bool adapters, kbit_upcast, fused_kernels, compiled;
+    bool checkpoint_ops; /* checkpointed layers keep what their matrices and attention put out */
+    bool checkpoints_on_host;
+    bool keeps_grads;           /* gradients live in buffers that last (DeepSpeed) */
+    vs_buffer_id reduce_bucket; /* gradients on their way to the other ranks, or VS_NO_BUFFER */
     double lora_dropout;
     bool optimizer_on_cpu;
     VS_VEC(struct vs_trained) trained;
@@ -256,6 +269,8 @@ uint64_t vs_plan_kv_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t c
 
 /* The part of `bytes` that one rank holds where they are sharded. */
 uint64_t vs_shard(const struct vs_plan *plan, bool sharded, uint64_t bytes);
+/* For vs_op.group of collectives inside one copy: its ranks, 0 where all ranks share one. */
+uint32_t vs_shard_group(const struct vs_plan *plan);
 
 /* Sums that several phases need. */
 uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only);

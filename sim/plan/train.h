@@ -51,8 +51,19 @@ struct vs_train {
     bool keep;               /* autograd records what runs now */
     struct vs_kept *kept;    /* per layer */
     vs_buffer_id
-        *checkpoint;     /* per layer: the input of the segment that starts there, while held */
-    vs_buffer_id *casts; /* per weight: autocast's 16-bit copy, while held */
+        *checkpoint; /* per layer: the input of the segment that starts there, while held */
+    vs_buffer_id *on_host, *op_outputs; /* per layer: see train_checkpoint.c */
+    uint32_t window;                    /* checkpoints on the GPU at once, where they leave it */
+    double recompute;  /* part of forward's work that runs now: 1, less where outputs were kept */
+    double kept_extra; /* bytes per token that a layer keeps beyond what its operations need */
+    double gather_launches; /* kernels whose issue takes as long as the hooks of sharded units */
+    double
+        fp8_cast_bytes;  /* traffic of casting one element to 8 bit; 0 = matrices stay in 16 bit */
+    bool in_place_mlp;   /* gradients of the MLP overwrite what forward kept */
+    vs_buffer_id *fresh; /* gradients that wait for the optimizer, where it runs in backward */
+    size_t fresh_count;
+    bool embedding_done;       /* backward has reached the embedding */
+    vs_buffer_id *casts;       /* per weight: autocast's 16-bit copy, while held */
     vs_buffer_id *whole_grads; /* of the unit whose backward runs, before they are reduced */
     size_t whole_grad_count;
     uint64_t whole_grad_bytes;
@@ -117,6 +128,15 @@ bool vs_train_has(const struct vs_train *t, enum vs_code_fact fact);
 void vs_train_keep_or_give(struct vs_train *t, uint32_t layer, enum vs_keep place, vs_buffer_id id,
                            bool needed);
 void vs_train_free_kept(struct vs_train *t, uint32_t layer, enum vs_keep place);
+/* Updates every tensor whose gradient is fresh, and frees the gradients (optimizer_step.c). */
+void vs_train_update(struct vs_train *t);
+
+/* Checkpoints: begin; hold x as the input of `layer` where a segment starts there; after the
+ * layer's forward; before the segment that starts at `first` runs again. */
+bool vs_train_checkpoints_begin(struct vs_train *t, struct vs_err *err);
+void vs_train_checkpoint(struct vs_train *t, uint32_t layer, vs_buffer_id x);
+void vs_train_checkpoint_leave(struct vs_train *t, uint32_t layer);
+void vs_train_checkpoint_need(struct vs_train *t, uint32_t first);
 
 /* Helpers that forward and backward share. */
 struct vs_weight *vs_layer_weight(struct vs_plan *plan, uint32_t layer, enum vs_role role);
@@ -126,6 +146,7 @@ vs_buffer_id vs_train_take(struct vs_train *t, const char *what, int32_t layer,
  * gradient, 2 input and weight gradients. */
 void vs_train_gemm(struct vs_train *t, const char *what, int32_t layer, struct vs_weight *const *w,
                    size_t count, double passes);
+void vs_train_hooks(struct vs_train *t, uint32_t layer);
 void vs_train_element(struct vs_train *t, const char *what, int32_t layer, double bytes_per_token);
 
 #endif

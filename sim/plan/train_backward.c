@@ -99,7 +99,9 @@ static vs_buffer_id mlp_backward(struct vs_train *t, uint32_t layer) {
     vs_buffer_id product = linears_backward(t, layer, VS_KEEP_DOWN_IN, DOWN, 1,
                                             "mlp.down_proj backward", branch, t->cb);
     vs_buffer_id gu[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
-    if (t->m->gated_mlp) {
+    if (t->in_place_mlp) {
+        vs_emit_give(&t->e, product); /* gradients of gate and up stand where forward kept them */
+    } else if (t->m->gated_mlp) {
         vs_buffer_id act = take(t, "activation gradient", layer, t->cb * t->f);
         gu[1] = take(t, "up gradient", layer, t->cb * t->f);
         vs_emit_give(&t->e, product);
@@ -191,6 +193,7 @@ static vs_buffer_id parallel_backward(struct vs_train *t, uint32_t layer, vs_buf
 }
 
 vs_buffer_id vs_train_layer_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad) {
+    vs_train_hooks(t, layer);
     if (vs_train_has(t, VS_CODE_PARALLEL))
         return parallel_backward(t, layer, grad);
     vs_buffer_id y = mlp_backward(t, layer);

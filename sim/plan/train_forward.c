@@ -98,7 +98,7 @@ static void attention_op(struct vs_train *t, uint32_t layer) {
                                       .what = "self_attn",
                                       .layer = (int32_t)layer,
                                       .fp32 = t->cb == 4,
-                                      .flops = naive ? flops : causal,
+                                      .flops = (naive ? flops : causal) * t->recompute,
                                       .bytes = (double)(t->tokens * t->cb * (2 * t->q + 2 * t->kv)),
                                       .kernels = 1,
                                       .launches = t->launches});
@@ -201,7 +201,7 @@ static vs_buffer_id mlp(struct vs_train *t, uint32_t layer, vs_buffer_id y, bool
     if (t->m->gated_mlp) {
         vs_buffer_id act = vs_train_take(t, "activation", l, t->cb * t->f);
         product = vs_train_take(t, "gated activation", l, t->cb * t->f);
-        vs_train_keep_or_give(t, layer, VS_KEEP_ACT, act, keep);
+        vs_train_keep_or_give(t, layer, VS_KEEP_ACT, act, keep && !t->in_place_mlp);
         vs_train_keep_or_give(t, layer, VS_KEEP_ACT, gu[1], keep);
         vs_train_keep_or_give(t, layer, VS_KEEP_ACT, gu[0], keep);
     } else {
@@ -212,7 +212,8 @@ static vs_buffer_id mlp(struct vs_train *t, uint32_t layer, vs_buffer_id y, bool
     linears(t, layer, VS_KEEP_DOWN_IN, DOWN, 1, "mlp.down_proj", out, keep);
     enum vs_keep place = act_keeps_output ? VS_KEEP_ACT : VS_KEEP_DOWN_IN;
     vs_train_keep_or_give(t, layer, place, product,
-                          keep && (act_keeps_output || input_needed(t, layer, DOWN, 1)));
+                          keep && !t->in_place_mlp &&
+                              (act_keeps_output || input_needed(t, layer, DOWN, 1)));
     return vs_train_post(t, layer, VS_KEEP_POST2, out[0], keep);
 }
 
@@ -271,6 +272,11 @@ vs_buffer_id vs_train_layer_forward(struct vs_train *t, uint32_t layer, vs_buffe
                                     bool held) {
     bool keep_input = keep && vs_train_keeps_norm_input(t, t->rb);
     t->keep = keep;
+    vs_train_hooks(t, layer);
+    if (t->kept_extra > 0 && keep)
+        vs_train_keep_or_give(
+            t, layer, VS_KEEP_NORM1,
+            vs_train_take(t, "engine's own copies", (int32_t)layer, (uint64_t)t->kept_extra), true);
     if (vs_train_has(t, VS_CODE_PARALLEL))
         return parallel_forward(t, layer, x, keep, held);
     vs_buffer_id y = stream_norm(t, layer, VS_KEEP_NORM1, "input_layernorm", x, keep);

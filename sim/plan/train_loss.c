@@ -7,6 +7,9 @@
  *   (full and kernel without fp32 logits: see low_loss)
  *   fused    never materialised: chunks of hidden states, 8d per token
  * (measured slopes over the batch: fms-acceleration tables, one A100). */
+#include <stdio.h>
+
+#include "engine/engine.h"
 #include "plan/train.h"
 
 enum { LOSS_CHUNKS = 8 };
@@ -32,6 +35,29 @@ static void head_gemm(struct vs_train *t, const char *what, double passes) {
     vs_train_gemm(t, what, -1, &w, 1, passes);
 }
 
+/* LoRA beside the head: its output and the sum are two more logits in the compute type; backward
+ * scales their gradient once more. */
+static void head_adapter(struct vs_train *t, bool backward) {
+    const struct vs_weight *w = head(t);
+    if (w->adapter_rank == 0)
+        return;
+    vs_buffer_id output = logits(t, "adapter output", t->cb);
+    vs_buffer_id sum = backward ? VS_NO_BUFFER : logits(t, "sum", t->cb);
+    double width = (double)(w->tensor->rows + w->tensor->cols);
+    vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_ADAPTER,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .what = backward ? "adapter backward" : "adapter",
+                                      .layer = -1,
+                                      .flops = (backward ? 4 : 2) * w->adapter_rank * width *
+                                               (double)t->tokens,
+                                      .bytes = 8.0 * (double)w->tensor->rows * (double)t->tokens,
+                                      .launches = t->adapter_launches});
+    if (backward)
+        vs_train_adapter_grad(t, w);
+    vs_emit_give(&t->e, output);
+    vs_emit_give(&t->e, sum);
+}
+
 /* Traffic of softmax and its kin over the logits, split between forward and backward. */
 static void loss_op(struct vs_train *t, const char *what, double bytes_per_logit) {
     vs_train_element(t, what, -1, bytes_per_logit * t->m->vocab);
@@ -42,12 +68,14 @@ static vs_buffer_id hidden_grad(struct vs_train *t) {
     vs_buffer_id grad = vs_train_take(t, "hidden gradient", -1, t->cb * t->d);
     head_gemm(t, "lm_head backward", w->trainable ? 2 : 1);
     vs_train_weight_grad(t, w);
+    head_adapter(t, true);
     return grad;
 }
 
 static vs_buffer_id full_loss(struct vs_train *t) {
     vs_buffer_id low = t->cb == 2 ? logits(t, "logits", 2) : VS_NO_BUFFER;
     head_gemm(t, "lm_head", 1);
+    head_adapter(t, false);
     vs_buffer_id high = logits(t, "logits, fp32", 4);
     vs_buffer_id shifted = logits(t, "logits, shifted", 4);
     vs_buffer_id soft = logits(t, "log-softmax", 4);
@@ -73,6 +101,7 @@ static vs_buffer_id full_loss(struct vs_train *t) {
 static vs_buffer_id kernel_loss(struct vs_train *t) {
     vs_buffer_id low = logits(t, "logits", t->cb);
     head_gemm(t, "lm_head", 1);
+    head_adapter(t, false);
     vs_buffer_id high = t->cb == 2 ? logits(t, "logits, fp32", 4) : low;
     if (t->cb == 2)
         vs_emit_give(&t->e, low);
@@ -133,6 +162,7 @@ static bool is_low(const struct vs_train *t) {
 static vs_buffer_id chunked_loss(struct vs_train *t) {
     vs_buffer_id low = logits(t, "logits", t->cb);
     head_gemm(t, "lm_head", 1);
+    head_adapter(t, false);
     uint64_t chunk = 4ull * t->m->vocab * ((t->tokens + LOSS_CHUNKS - 1) / LOSS_CHUNKS);
     vs_buffer_id high = vs_emit_take(&t->e, VS_TAG_LOGITS, "fp32 chunk", -1, chunk);
     vs_buffer_id soft = vs_emit_take(&t->e, VS_TAG_LOGITS, "log-softmax of a chunk", -1, chunk);
@@ -154,9 +184,54 @@ static vs_buffer_id fused_loss(struct vs_train *t) {
     struct vs_weight *w = head(t);
     head_gemm(t, "lm_head and loss", w->trainable ? 3 : 2);
     vs_train_weight_grad(t, w);
+    vs_train_adapter_grad(t, w);
     loss_op(t, "loss", 14);
     vs_emit_give(&t->e, chunk);
     return hidden;
+}
+
+/* Engines whose loss takes so many bytes per logit at its peak: logits and their gradient in the
+ * compute type, the rest in between. */
+static vs_buffer_id counted_loss(struct vs_train *t, double bytes_per_logit) {
+    static const double TRAFFIC[] = {
+        [VS_LOSS_FULL] = 34, [VS_LOSS_KERNEL] = 14, [VS_LOSS_CHUNKED] = 20, [VS_LOSS_FUSED] = 14};
+    double rest = bytes_per_logit - 2.0 * t->cb; /* negative: the gradient needs no room */
+    double more = rest >= 0 ? rest : bytes_per_logit - t->cb;
+    vs_buffer_id low = logits(t, "logits", t->cb);
+    head_gemm(t, "lm_head", 1);
+    head_adapter(t, false);
+    vs_buffer_id between =
+        vs_emit_take(&t->e, VS_TAG_LOGITS, "softmax and its copies", -1,
+                     more > 0 ? (uint64_t)(more * (double)t->m->vocab * (double)t->tokens) : 0);
+    loss_op(t, "loss", TRAFFIC[t->plan->loss] / 2);
+    vs_buffer_id grad =
+        rest >= 0 ? logits(t, "logits gradient", t->cb) : VS_NO_BUFFER; /* else over the logits */
+    loss_op(t, "loss backward", TRAFFIC[t->plan->loss] / 2);
+    vs_emit_give(&t->e, between);
+    if (rest >= 0)
+        vs_emit_give(&t->e, low);
+    vs_buffer_id hidden = hidden_grad(t);
+    vs_emit_give(&t->e, rest >= 0 ? grad : low);
+    return hidden;
+}
+
+/* The engine file's bytes per logit, 0 = the plan's own loss; another number may hold for compiled
+ * graphs, or for a family whose model code has its own loss. */
+static double counted_bytes(const struct vs_train *t) {
+    static const char *const WORDS[] = {[VS_LOSS_FULL] = "full",
+                                        [VS_LOSS_KERNEL] = "kernel",
+                                        [VS_LOSS_CHUNKED] = "chunked",
+                                        [VS_LOSS_FUSED] = "fused"};
+    const struct vs_engine *e = t->plan->c->engine;
+    const char *word = WORDS[t->plan->loss];
+    char name[96];
+    (void)snprintf(name, sizeof name, "logit_bytes_%s", word);
+    double bytes = vs_engine_number(e, name, NULL, 0);
+    (void)snprintf(name, sizeof name, "logit_bytes_%s_compiled", word);
+    if (t->plan->compiled)
+        bytes = vs_engine_number(e, name, NULL, bytes);
+    (void)snprintf(name, sizeof name, "logit_bytes_%s_%s", word, t->m->family);
+    return vs_engine_number(e, name, NULL, bytes);
 }
 
 vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x) {
@@ -172,7 +247,10 @@ vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x) {
         copies && t->rb == 2 ? vs_train_take(t, "fp32 input of norm", -1, 4 * t->d) : VS_NO_BUFFER;
     vs_buffer_id y = vs_train_take(t, "norm output", -1, t->nb * t->d);
     vs_train_element(t, "norm", -1, 20.0 * (double)t->d);
-    vs_buffer_id hidden = is_low(t) ? low_loss(t) : LOSS[t->plan->loss](t);
+    double counted = counted_bytes(t);
+    vs_buffer_id hidden = counted > 0 ? counted_loss(t, counted)
+                          : is_low(t) ? low_loss(t)
+                                      : LOSS[t->plan->loss](t);
     vs_buffer_id grad = vs_train_take(t, "norm input gradient", -1, t->rb * t->d);
     vs_train_element(t, "norm backward", -1, 40.0 * (double)t->d);
     for (size_t i = 0; i < t->plan->weight_count; i++)

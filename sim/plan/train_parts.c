@@ -60,27 +60,47 @@ static double dequantize(struct vs_train *t, const struct vs_weight *w) {
     return (double)w->bytes + (double)(params * t->cb);
 }
 
+/* Operands of 8-bit products: forward casts weights and the inputs that the matrices share;
+ * backward weights again, and the gradients of outputs. */
+static void cast_to_fp8(struct vs_train *t, int32_t layer, struct vs_weight *const *w, size_t count,
+                        double passes) {
+    double elements = 0, tokens = (double)t->tokens;
+    for (size_t i = 0; i < count; i++) {
+        double rows = (double)w[i]->tensor->rows, cols = (double)w[i]->tensor->cols;
+        elements += rows * cols + tokens * (passes > 1 ? rows : cols);
+    }
+    vs_train_element(t, "cast to 8 bit", layer, t->fp8_cast_bytes * elements / tokens);
+}
+
 void vs_train_gemm(struct vs_train *t, const char *what, int32_t layer, struct vs_weight *const *w,
                    size_t count, double passes) {
     double flops = 0, bytes = 0, unpacked = 0, tokens = (double)t->tokens;
+    const struct vs_type *packed = NULL;
+    passes *= t->recompute; /* of a layer that runs again, the part that does */
     for (size_t i = 0; i < count; i++) {
         cast(t, w[i]);
         unpacked += dequantize(t, w[i]);
+        if (w[i]->type != t->plan->rest)
+            packed = w[i]->type;
         double rows = (double)w[i]->tensor->rows, cols = (double)w[i]->tensor->cols;
         flops += 2 * tokens * rows * cols * passes;
         bytes += (rows * cols + tokens * (rows + cols)) * t->cb * passes;
     }
+    if (t->fp8_cast_bytes > 0 && layer >= 0)
+        cast_to_fp8(t, layer, w, count, passes);
     if (unpacked > 0)
         vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_DEQUANT,
                                           .lane = VS_LANE_COMPUTE,
                                           .what = "dequantize",
                                           .layer = layer,
+                                          .type = packed,
                                           .bytes = unpacked});
     vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_GEMM,
                                       .lane = VS_LANE_COMPUTE,
                                       .what = what,
                                       .layer = layer,
                                       .fp32 = t->cb == 4,
+                                      .fp8 = t->plan->precision.fp8 && layer >= 0,
                                       .flops = flops,
                                       .bytes = bytes,
                                       .kernels = (double)count * passes,
@@ -92,8 +112,18 @@ void vs_train_element(struct vs_train *t, const char *what, int32_t layer, doubl
                                       .lane = VS_LANE_COMPUTE,
                                       .what = what,
                                       .layer = layer,
-                                      .bytes = bytes_per_token * (double)t->tokens,
+                                      .bytes = bytes_per_token * (double)t->tokens * t->recompute,
                                       .launches = t->launches});
+}
+
+/* Hooks around a unit of sharded weights keep the host busy in each pass over it. */
+void vs_train_hooks(struct vs_train *t, uint32_t layer) {
+    if (t->gather_launches > 0)
+        vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_NOTHING,
+                                          .lane = VS_LANE_COMPUTE,
+                                          .what = "hooks of sharded weights",
+                                          .layer = (int32_t)layer,
+                                          .launches = t->gather_launches});
 }
 
 /* Sharded gradients are made whole, reduced when their unit's backward is over, and added to the
@@ -135,11 +165,18 @@ static void grad(struct vs_train *t, vs_buffer_id held, uint64_t whole_bytes) {
 }
 
 void vs_train_weight_grad(struct vs_train *t, const struct vs_weight *w) {
-    if (w->trainable)
-        grad(t, w->grad, vs_tensor_params(w->tensor) * t->cb);
+    if (!w->trainable)
+        return;
+    grad(t, w->grad, vs_tensor_params(w->tensor) * t->cb);
+    bool tied = w->tensor->role == VS_ROLE_EMBED && !t->embedding_done; /* its own part follows */
+    if (t->plan->optimizer.in_backward && !tied)
+        t->fresh[t->fresh_count++] = w->grad;
 }
 
 void vs_train_adapter_grad(struct vs_train *t, const struct vs_weight *w) {
-    if (w->adapter_rank > 0)
-        grad(t, w->adapter_grad, vs_weight_adapter_params(w) * t->plan->precision.adapter);
+    if (w->adapter_rank == 0)
+        return;
+    grad(t, w->adapter_grad, vs_weight_adapter_params(w) * t->plan->precision.adapter);
+    if (t->plan->optimizer.in_backward)
+        t->fresh[t->fresh_count++] = w->adapter_grad;
 }

@@ -59,16 +59,50 @@ static double launches(const struct vs_plan *plan) {
     return vs_engine_number(plan->c->engine, name, NULL, 0) / OPS_PER_LAYER;
 }
 
-/* A compiler fuses what the code writes out. */
+/* A compiler fuses what the code writes out. Engines with layers of their own keep the model's
+ * architecture, but none of the habits of its published code. */
 static void read_code(struct vs_train *t) {
     const struct vs_model_code *code = vs_model_code(t->m);
     bool compiled = t->plan->compiled;
+    bool own = vs_streq(vs_engine_rule(t->plan->c->engine, "layer_code", "published"), "own");
     t->facts = code->facts;
-    t->activation =
-        compiled && code->activation == VS_ACT_EAGER_GELU ? VS_ACT_KERNEL : code->activation;
+    if (own)
+        t->facts &= VS_CODE_LAYERNORM | VS_CODE_PARALLEL | VS_CODE_UNROTATED;
+    t->activation = (compiled || own) && code->activation == VS_ACT_EAGER_GELU ? VS_ACT_KERNEL
+                                                                               : code->activation;
     t->autocast = vs_is(&t->plan->c->axes, VS_AXIS_PRECISION, "amp");
     t->layer_norm = !compiled && vs_train_has(t, VS_CODE_LAYERNORM);
     t->nb = t->layer_norm && t->autocast ? 4 : t->rb;
+}
+
+/* Scales are found and applied by kernels of their own: once for the tensor, by row for both
+ * directions of each matrix, or by block. */
+static double fp8_cast_bytes(const struct vs_plan *plan) {
+    const struct vs_values *axes = &plan->c->axes;
+    const char *name = vs_is(axes, VS_AXIS_PRECISION, "mixed-fp8-row") ? "fp8_cast_bytes_row"
+                       : vs_is(axes, VS_AXIS_PRECISION, "mixed-mxfp8") ? "fp8_cast_bytes_block"
+                       : plan->compiled                                ? "fp8_cast_bytes_compiled"
+                                                                       : "fp8_cast_bytes";
+    return vs_engine_number(plan->c->engine, name, NULL, 0);
+}
+
+/* What engines do otherwise than the Hugging Face layer. */
+static void engine_rules(struct vs_train *t) {
+    const struct vs_plan *plan = t->plan;
+    const struct vs_engine *e = plan->c->engine;
+    double launch_s = vs_engine_number(e, "launch_s", NULL, 0);
+    double d = (double)t->d, f = (double)t->f;
+    t->recompute = 1;
+    t->fp8_cast_bytes = plan->precision.fp8 ? fp8_cast_bytes(plan) : 0;
+    t->in_place_mlp = vs_streq(vs_engine_rule(e, "mlp", "autograd"), "in_place");
+    if (plan->shard.weights && launch_s > 0)
+        t->gather_launches = vs_engine_number(e, "gather_host_s", NULL, 0) / launch_s;
+    if (!plan->adapters)
+        return;
+    t->kept_extra = vs_engine_number(e, "kept_hidden", NULL, 0) * d;
+    if (vs_format_is_quantized(&plan->format))
+        t->kept_extra += vs_engine_number(e, "kept_hidden_4bit", NULL, 0) * d +
+                         vs_engine_number(e, "kept_ffn_4bit", NULL, 0) * f;
 }
 
 static bool begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *phase,
@@ -90,27 +124,32 @@ static bool begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *pha
     t->launches = launches(plan) * relative_launches(t);
     t->adapter_launches = vs_engine_number(plan->c->engine, "adapter_launches", NULL, 0);
     t->kept = VS_NEW_ARRAY(plan->arena, struct vs_kept, m->layers);
-    t->checkpoint = VS_NEW_ARRAY(plan->arena, vs_buffer_id, m->layers);
     t->casts = VS_NEW_ARRAY(plan->arena, vs_buffer_id, plan->weight_count);
     t->stream_grads = VS_NEW_ARRAY(plan->arena, vs_buffer_id, m->layers);
     t->whole_grads = VS_NEW_ARRAY(plan->arena, vs_buffer_id, plan->weight_count);
-    if (!t->kept || !t->checkpoint || !t->casts || !t->stream_grads || !t->whole_grads)
+    t->fresh = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * plan->weight_count);
+    if (!t->kept || !t->casts || !t->stream_grads || !t->whole_grads || !t->fresh)
         return vs_err_nomem(err);
+    engine_rules(t);
     t->keeps_stream_grads =
         plan->ranks > 1 && plan->adapters && plan->layers[0].checkpointed &&
         vs_streq(vs_engine_rule(plan->c->engine, "frozen_stream_grads", "freed"), "kept");
     for (size_t i = 0; i < plan->weight_count; i++)
         t->casts[i] = VS_NO_BUFFER;
     vs_emit_begin(&t->e, plan, phase, "micro-step");
-    return vs_fetch_begin(&t->fetch, plan, true, err);
+    return vs_train_checkpoints_begin(t, err) && vs_fetch_begin(&t->fetch, plan, true, err);
 }
 
-/* FSDP gathers what stands outside the layers once and holds it for the whole micro-step. */
+/* FSDP gathers what stands outside the layers once and holds it for the whole micro-step; engines
+ * that gather tensor by tensor hold one of them at a time. */
 static vs_buffer_id fetch_root(struct vs_train *t) {
     uint64_t bytes = vs_unit_fetch_bytes(t->plan, -1);
     if (bytes == 0)
         return VS_NO_BUFFER;
-    vs_buffer_id root = vs_emit_take(&t->e, VS_TAG_GATHERED, "embeddings and head", -1, bytes);
+    uint64_t held = bytes;
+    if (vs_streq(vs_engine_rule(t->plan->c->engine, "root", "unit"), "largest"))
+        held = vs_largest_fetch_bytes(t->plan, -1);
+    vs_buffer_id root = vs_emit_take(&t->e, VS_TAG_GATHERED, "embeddings and head", -1, held);
     vs_emit_after(&t->e, vs_emit_unit_copy(&t->e, -1, bytes));
     return root;
 }
@@ -120,25 +159,30 @@ static vs_buffer_id forward(struct vs_train *t) {
     vs_train_element(t, "embed_tokens", -1, 2.0 * t->rb * (double)t->d);
     for (uint32_t layer = 0; layer < t->m->layers; layer++) {
         const struct vs_layer *l = &t->plan->layers[layer];
-        if (l->segment > 0) {
-            t->checkpoint[layer] = x;
-            t->plan->buffers.at[x].tag = VS_TAG_CHECKPOINTS;
-        }
+        vs_train_checkpoint(t, layer, x);
         vs_fetch_need(&t->fetch, &t->e, layer);
         x = vs_train_layer_forward(t, layer, x, !l->checkpointed, l->segment > 0);
         if (t->e.failed)
             break;
         vs_fetch_done(&t->fetch, &t->e, layer, vs_emit_last(&t->e, VS_LANE_COMPUTE));
+        vs_train_checkpoint_leave(t, layer);
     }
     return x;
 }
 
+/* Part of a layer's forward that runs again where outputs of operators were kept (set: half of the
+ * matrices, the element-wise kernels, no attention). */
+static const double RECOMPUTED_BY_OP = 0.45;
+
 /* Runs a checkpointed segment again, now for autograd. */
 static void recompute(struct vs_train *t, uint32_t first) {
     uint32_t length = t->plan->layers[first].segment;
+    vs_train_checkpoint_need(t, first);
     vs_buffer_id x = t->checkpoint[first];
+    t->recompute = t->plan->checkpoint_ops ? RECOMPUTED_BY_OP : 1;
     for (uint32_t i = 0; i < length && !t->e.failed; i++)
         x = vs_train_layer_forward(t, first + i, x, true, i == 0);
+    t->recompute = 1;
     vs_emit_give(&t->e, x);
 }
 
@@ -148,21 +192,32 @@ static uint32_t segment_start(const struct vs_plan *plan, uint32_t layer) {
     return layer;
 }
 
-/* Gradients that were made whole go to the ranks that own them, or are summed over all. */
-static void reduce_grads(struct vs_train *t, int32_t layer) {
-    if (t->whole_grad_bytes == 0)
-        return;
+static void collective(struct vs_train *t, int32_t layer, bool scatter, double bytes,
+                       bool replicas) {
     vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMPUTE));
-    vs_emit_op(&t->e,
-               &(struct vs_op){.kind = t->plan->shard.grads ? VS_WORK_GATHER : VS_WORK_ALL_REDUCE,
-                               .lane = VS_LANE_COMM,
-                               .what = t->plan->shard.grads ? "reduce-scatter" : "all-reduce",
-                               .layer = layer,
-                               .bytes = (double)t->whole_grad_bytes,
-                               .launches = 1});
+    vs_emit_op(&t->e, &(struct vs_op){.kind = scatter ? VS_WORK_GATHER : VS_WORK_ALL_REDUCE,
+                                      .lane = VS_LANE_COMM,
+                                      .what = scatter ? "reduce-scatter" : "all-reduce",
+                                      .layer = layer,
+                                      .bytes = bytes,
+                                      .group = vs_shard_group(t->plan),
+                                      .replicas = replicas,
+                                      .launches = 1});
+}
+
+/* Gradients that were made whole go to the ranks that own them, or are summed over all. Copies in
+ * several groups are summed shard by shard. */
+static void reduce_grads(struct vs_train *t, int32_t layer) {
+    const struct vs_plan *plan = t->plan;
+    if (t->whole_grad_bytes > 0) {
+        collective(t, layer, plan->shard.grads, (double)t->whole_grad_bytes, false);
+        if (vs_shard_group(plan) > 0)
+            collective(t, layer, false, (double)t->whole_grad_bytes, true);
+    }
     for (size_t i = 0; i < t->whole_grad_count; i++)
         vs_emit_give(&t->e, t->whole_grads[i]);
     t->whole_grad_bytes = t->whole_grad_count = 0;
+    vs_train_update(t);
 }
 
 /* FSDP1 with frozen weights keeps, until backward ends, the checkpoints and one gradient of the
@@ -201,6 +256,7 @@ static void backward(struct vs_train *t, vs_buffer_id grad) {
         reduce_grads(t, (int32_t)layer);
         keep_stream_grad(t, layer);
     }
+    t->embedding_done = true;
     for (size_t i = 0; i < t->plan->weight_count; i++) {
         const struct vs_weight *w = &t->plan->weights[i];
         if (w->tensor->role == VS_ROLE_EMBED || w->tensor->role == VS_ROLE_POSITIONS)
@@ -222,8 +278,11 @@ bool vs_emit_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_
     if (!t.e.failed) {
         t.keep = true;
         vs_buffer_id grad = vs_train_loss(&t, x);
+        vs_emit_ensure(&t.e, plan->reduce_bucket);
         backward(&t, grad);
     }
+    if (!plan->shard.weights)
+        vs_emit_give(&t.e, plan->reduce_bucket);
     vs_emit_give(&t.e, root);
     return vs_emit_end(&t.e, err);
 }

@@ -1,8 +1,14 @@
 /* Activation checkpointing: which layers keep only their input and are run again in backward.
  *   full      every layer by itself
  *   every:K   each K-th layer by itself, the others keep everything
- *   sqrt      segments of about sqrt(layers) layers that keep one input between them */
+ *   op        every layer keeps its input and what its matrices and attention put out, except the
+ *             last matrix, and runs the rest again
+ *   sqrt      segments of about sqrt(layers) layers that keep one input between them
+ * With --ckpt-offload cpu inputs wait in host memory: copied down behind the layer, up before its
+ * backward. */
 #include "strategy/strategy.h"
+
+#include "hw/machine.h"
 
 static uint32_t sqrt_up(uint32_t n) {
     uint32_t k = 1;
@@ -21,12 +27,33 @@ static void checkpoint(struct vs_plan *plan, uint32_t every, uint32_t length) {
     }
 }
 
+static bool check_offload(const struct vs_plan *plan, struct vs_err *err) {
+    const struct vs_case *c = plan->c;
+    if (!plan->checkpoints_on_host)
+        return true;
+    if (c->machine->unified)
+        return vs_err_at(err, NULL, 0, 0, "--ckpt-offload cpu: %s has one memory for CPU and GPU",
+                         c->machine->hw);
+    if (vs_is(&c->axes, VS_AXIS_CKPT, "full") || c->axes.at[VS_AXIS_CKPT].count > 0)
+        return true;
+    return vs_err_at(err, NULL, 0, 0,
+                     "--ckpt-offload cpu moves inputs of single layers, which --ckpt %s does not "
+                     "keep; expected --ckpt full or every:K",
+                     c->axes.at[VS_AXIS_CKPT].text);
+}
+
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_values *axes = &plan->c->axes;
     uint32_t layers = plan->c->model->layers;
-    if (plan->c->task != VS_TASK_TRAIN || vs_is(axes, VS_AXIS_CKPT, "none"))
+    if (plan->c->task != VS_TASK_TRAIN)
         return true;
-    if (vs_is(axes, VS_AXIS_CKPT, "full")) {
+    plan->checkpoints_on_host = vs_is(axes, VS_AXIS_CKPT_OFFLOAD, "cpu");
+    if (!check_offload(plan, err))
+        return false;
+    if (vs_is(axes, VS_AXIS_CKPT, "none"))
+        return true;
+    plan->checkpoint_ops = vs_is(axes, VS_AXIS_CKPT, "op");
+    if (vs_is(axes, VS_AXIS_CKPT, "full") || plan->checkpoint_ops) {
         checkpoint(plan, 1, 1);
     } else if (vs_is(axes, VS_AXIS_CKPT, "sqrt")) {
         if (!vs_is(axes, VS_AXIS_OFFLOAD, "none") || vs_is(axes, VS_AXIS_OFFLOAD_PARAM, "cpu"))

@@ -14,7 +14,6 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         {"sgd-momentum", {.states = 1}},
     };
     const struct vs_values *axes = &plan->c->axes;
-    (void)err;
     if (plan->c->task != VS_TASK_TRAIN)
         return true;
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
@@ -23,6 +22,12 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     bool torch = !plan->optimizer.eight_bit && !plan->optimizer.paged;
     plan->optimizer.foreach = torch && vs_is(axes, VS_AXIS_OPTIM_IMPL, "foreach");
     plan->optimizer.fused = !torch || vs_is(axes, VS_AXIS_OPTIM_IMPL, "fused");
+    plan->optimizer.in_backward = vs_is(axes, VS_AXIS_OPTIM_IN_BWD, "on");
+    if (plan->optimizer.in_backward && vs_count(axes, VS_AXIS_ACCUM) > 1)
+        return vs_err_at(err, NULL, 0, 0,
+                         "--optim-in-bwd on frees each gradient within its micro-step, so --accum "
+                         "%lld cannot add them up; expected --accum 1",
+                         (long long)vs_count(axes, VS_AXIS_ACCUM));
     return true;
 }
 

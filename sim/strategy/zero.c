@@ -1,25 +1,64 @@
 /* Data-parallel ranks, and what ZeRO and FSDP split over them: stage 1 optimizer states, 2
  * gradients too, 3 weights too. One device shards nothing, whatever the stage. Units are gathered
  * before use; those that train get theirs one unit ahead in backward (FSDP's BACKWARD_PRE), frozen
- * ones just in time. */
+ * ones just in time; engine files may say how many units and elements ahead. With --zero-group N
+ * the ranks of a group share one copy, and groups replicate it (FSDP's HYBRID_SHARD). */
 #include "strategy/strategy.h"
 
+#include "engine/engine.h"
 #include "hw/machine.h"
+
+/* Units ahead: what the engine does, as far as its limit of elements that are whole at once lets
+ * it. */
+static unsigned gathered_ahead(const struct vs_plan *plan) {
+    const struct vs_case *c = plan->c;
+    double train = vs_is(&c->axes, VS_AXIS_METHOD, "full") ? 1 : 0;
+    double ahead = vs_engine_number(c->engine, "gather_ahead", NULL, train);
+    double most = vs_engine_number(c->engine, "gather_elements", NULL, 0);
+    double layer = (double)c->model->params_linear / c->model->layers;
+    if (most > 0 && layer > 0 && (ahead + 1) * layer > most)
+        ahead = most > layer ? most / layer - 1 : 0;
+    return (unsigned)ahead;
+}
+
+static bool take_group(struct vs_plan *plan, int64_t stage, struct vs_err *err) {
+    const struct vs_values *axes = &plan->c->axes;
+    int64_t group = vs_count(axes, VS_AXIS_ZERO_GROUP);
+    if (!vs_given(axes, VS_AXIS_ZERO_GROUP))
+        return true;
+    if (stage < 1)
+        return vs_err_at(err, NULL, 0, 0,
+                         "--zero-group %lld shards nothing with --zero 0; expected --zero 1, 2 or "
+                         "3",
+                         (long long)group);
+    if (group > plan->ranks || plan->ranks % group != 0)
+        return vs_err_at(err, NULL, 0, 0,
+                         "--zero-group %lld does not divide the %u data-parallel ranks; expected a "
+                         "divisor",
+                         (long long)group, plan->ranks);
+    plan->shard_ranks = (uint32_t)group;
+    return true;
+}
 
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
-    (void)err;
-    if (c->task != VS_TASK_TRAIN || c->machine->device_count < 2)
-        return true;
     int64_t stage = vs_count(&c->axes, VS_AXIS_ZERO);
-    plan->ranks = (uint32_t)c->machine->device_count;
+    if (c->task != VS_TASK_TRAIN)
+        return true;
+    plan->keeps_grads = vs_streq(vs_engine_rule(c->engine, "gradients", "freed"), "kept");
+    if (c->machine->device_count > 1)
+        plan->ranks = plan->shard_ranks = (uint32_t)c->machine->device_count;
+    if (!take_group(plan, stage, err))
+        return false;
+    if (plan->ranks < 2)
+        return true;
     plan->shard.states = stage >= 1;
     plan->shard.grads = stage >= 2;
     plan->shard.weights = stage >= 3;
     if (plan->shard.weights) {
         plan->gather_units = true;
-        plan->prefetch = vs_is(&c->axes, VS_AXIS_METHOD, "full") ? 1 : 0;
-        plan->overlap = 1;
+        plan->prefetch = gathered_ahead(plan);
+        plan->overlap = plan->prefetch > 1 ? plan->prefetch : 1;
     }
     return true;
 }

@@ -154,7 +154,7 @@ START_TEST(memory_work) {
     r.stream_fraction = 0.5;
     r.element_scale = 3;
     r.adapter_scale = 5;
-    r.dequant_fraction = 0.25;
+    r.dequant_fraction[VS_CLASS_FLOAT] = 0.25;
     static const struct {
         enum vs_work_kind kind;
         double bytes;
