@@ -30,6 +30,10 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
                              ? (uint64_t)vs_count(axes, VS_AXIS_KV_BLOCK)
                              : (uint64_t)vs_engine_number(plan->c->engine, "kv_block", NULL, 16);
     plan->attention_on_cpu = vs_is(axes, VS_AXIS_KV_PLACE, "cpu") && !plan->c->machine->unified;
+    plan->step_tokens =
+        vs_given(axes, VS_AXIS_MAX_BATCHED_TOKENS)
+            ? (uint64_t)vs_count(axes, VS_AXIS_MAX_BATCHED_TOKENS)
+            : (uint64_t)vs_engine_number(plan->c->engine, "prefill_tokens", NULL, 0);
     plan->ubatch = (uint64_t)vs_count(axes, VS_AXIS_UBATCH);
     plan->kv_held = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * (size_t)plan->c->model->layers);
     if (!plan->kv_held)
