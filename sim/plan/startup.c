@@ -134,7 +134,9 @@ uint64_t vs_kv_sequence_blocks(const struct vs_plan *plan) {
 
 uint64_t vs_kv_pool_blocks(const struct vs_plan *plan, unsigned device,
                            const struct vs_memory_seen *seen) {
-    double part = vs_real(&plan->c->axes, VS_AXIS_GPU_UTIL), all = (double)seen->capacity;
+    bool stated = vs_given(&plan->c->axes, VS_AXIS_GPU_UTIL);
+    double part = stated ? vs_real(&plan->c->axes, VS_AXIS_GPU_UTIL) : 1,
+           all = (double)seen->capacity;
     double left = all - (double)seen->in_use, bytes = 0;
     if (rule_is(plan, "kv_pool", "total"))
         bytes = part * all - (double)seen->peak;

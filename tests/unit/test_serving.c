@@ -145,6 +145,18 @@ START_TEST(waves) {
 }
 END_TEST
 
+/* Without a fraction of its own an engine gives its pool all that is free: 10 GiB less 14.7 MB of
+ * weights, in blocks of 16 tokens. */
+START_TEST(pool_of_all_that_is_free) {
+    const struct vs_outcome *o = sim_memory(TOY_GENERATE "--kv-alloc paged");
+    double free = 10 * (double)GIB - 2.0 * TOY_PARAMS;
+    ck_assert(o->fits);
+    ck_assert_double_eq(o->metrics[VS_METRIC_KV_TOKENS], 16 * floor(free / (16 * 4 * 1024)));
+    sim_refused("--hw cpu --model toy --engine ideal --task generate --kv-alloc paged",
+                "--kv-alloc paged: blocks of 16 tokens on cpu; expected at least 1, on a device");
+}
+END_TEST
+
 /* Steps take two prompts: of four sequences two have their first token after one step. */
 START_TEST(prompts_by_steps) {
     const struct vs_outcome *two = sim_run(STATIC "--batch 2");
@@ -213,6 +225,7 @@ int main(void) {
     tcase_add_test(all, start_as_logged);
     tcase_add_test(all, longer_contexts_can_start);
     tcase_add_test(all, waves);
+    tcase_add_test(all, pool_of_all_that_is_free);
     tcase_add_test(all, prompts_by_steps);
     tcase_add_test(all, first_token_is_decoded);
     tcase_add_test(all, stages);
