@@ -105,7 +105,7 @@ uint64_t vs_plan_kv_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t c
     const struct vs_model_layer *l = &m->layer[layer];
     uint64_t bytes = vs_kv_layer_bytes(m, layer, cells, plan->kv_k, plan->kv_v);
     uint32_t parts = vs_plan_parts(plan);
-    if (l->mixer == VS_MIXER_LATENT || parts == 1)
+    if (l->mixer == VS_MIXER_LATENT || parts == 1 || l->kv_heads == 0)
         return bytes;
     return vs_part_bytes(bytes, parts < l->kv_heads ? parts : l->kv_heads);
 }

@@ -228,6 +228,7 @@ struct vs_plan {
     uint64_t kv_block;     /* tokens in a block of a paged cache; 0 = not paged */
     uint64_t sequences;    /* that run at once: the batch, or as many as a paged cache holds */
     vs_buffer_id *kv_held; /* growing cache: K and V of each layer as they are now */
+    uint64_t step_tokens;  /* whole prompts that one step takes: as many as have so many tokens */
     uint64_t ubatch;       /* tokens of one prefill pass; 0 = the whole prompt */
 
     /* training */

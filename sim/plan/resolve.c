@@ -509,11 +509,15 @@ static bool check_machine(const struct vs_machine *m, const struct vs_engine *en
     return check_vendor(m, engine, &v->at[VS_AXIS_WEIGHTS], err);
 }
 
-/* --tp above 1 implies --split tensor, and this takes all devices where --tp is not given. */
+/* --tp above 1 implies --split tensor, which takes all devices where --tp is not given; --pp is
+ * about --split layer. */
 static bool derive_split(struct vs_catalog *catalog, const struct vs_machine *m,
                          struct vs_values *v, struct vs_err *err) {
     char devices[32];
-    int64_t tp = vs_count(v, VS_AXIS_TP);
+    int64_t tp = vs_count(v, VS_AXIS_TP), pp = vs_count(v, VS_AXIS_PP);
+    if (pp > 1 && (tp > 1 || (v->at[VS_AXIS_SPLIT].text && !vs_is(v, VS_AXIS_SPLIT, "layer"))))
+        return vs_err_at(err, NULL, 0, 0, "--pp %lld does not apply to --split %s", (long long)pp,
+                         v->at[VS_AXIS_SPLIT].text ? v->at[VS_AXIS_SPLIT].text : "tensor");
     if (tp > 1 && !v->at[VS_AXIS_SPLIT].text)
         return set_text(catalog, v, VS_AXIS_SPLIT, "tensor", err);
     if (tp > 1 && !vs_is(v, VS_AXIS_SPLIT, "tensor"))

@@ -74,10 +74,18 @@ static void nothing(struct vs_emit *e, const char *what) {
                       .kind = VS_WORK_NOTHING, .lane = VS_LANE_COMPUTE, .what = what, .layer = -1});
 }
 
+unsigned vs_devices_written(const struct vs_plan *plan) {
+    size_t devices = plan->c->machine->device_count;
+    return plan->ranks > 1 || devices == 0 ? 1 : (unsigned)devices;
+}
+
+/* Stages of a pipeline hold hidden states to hand on, and try no sampling (as logged). */
 static void try_step(struct vs_emit *e, const struct step *s) {
     const struct vs_plan *plan = e->plan;
     const struct vs_model *m = plan->c->model;
-    uint64_t workspace = (uint64_t)number(plan, "step_workspace_bytes", 0);
+    bool stage = vs_devices_written(plan) > 1;
+    uint64_t workspace =
+        (uint64_t)number(plan, "step_workspace_bytes", 0) + (stage ? 4 * s->tokens * m->hidden : 0);
     uint64_t logits =
         (uint64_t)((double)(s->rows * m->vocab) * number(plan, "sampler_bytes_per_logit", 0));
     vs_buffer_id experts =
@@ -87,7 +95,7 @@ static void try_step(struct vs_emit *e, const struct step *s) {
     nothing(e, "profile run: layers");
     vs_emit_give(e, layer);
     vs_buffer_id sampler = VS_NO_BUFFER;
-    if (s->rows > 0)
+    if (s->rows > 0 && !stage)
         sampler = vs_emit_take(e, VS_TAG_ACTIVATIONS, "logits and sampler", -1,
                                logits + 2 * s->tokens * m->hidden + workspace);
     nothing(e, "profile run: sampler");
@@ -99,19 +107,23 @@ bool vs_emit_profile(struct vs_plan *plan, struct vs_phase *phase, struct vs_err
     struct vs_emit e;
     struct step s = largest_step(plan);
     vs_emit_begin(&e, plan, phase, "profile run");
-    if (rule_is(plan, "profile", "run"))
-        try_step(&e, &s);
-    if (rule_is(plan, "profile", "buffers"))
-        vs_emit_take(&e, VS_TAG_ACTIVATIONS, "activation buffers", -1,
-                     2 * layer_bytes(plan, s.tokens, vs_plan_parts(plan)));
-    nothing(&e, "ready to measure");
+    for (unsigned d = 0; d < vs_devices_written(plan); d++) {
+        e.device = (uint8_t)d;
+        if (rule_is(plan, "profile", "run"))
+            try_step(&e, &s);
+        if (rule_is(plan, "profile", "buffers"))
+            vs_emit_take(&e, VS_TAG_ACTIVATIONS, "activation buffers", -1,
+                         2 * layer_bytes(plan, s.tokens, vs_plan_parts(plan)));
+        nothing(&e, "ready to measure");
+    }
     return vs_emit_end(&e, err);
 }
 
-uint64_t vs_kv_block_bytes(const struct vs_plan *plan) {
+uint64_t vs_kv_block_bytes(const struct vs_plan *plan, unsigned device) {
     uint64_t bytes = 0;
     for (uint32_t l = 0; l < plan->c->model->layers; l++)
-        bytes += vs_plan_kv_bytes(plan, l, plan->kv_block);
+        if (plan->layers[l].device == device)
+            bytes += vs_plan_kv_bytes(plan, l, plan->kv_block);
     return bytes;
 }
 
@@ -120,8 +132,11 @@ uint64_t vs_kv_sequence_blocks(const struct vs_plan *plan) {
     return (ctx + plan->kv_block - 1) / plan->kv_block;
 }
 
-uint64_t vs_kv_pool_blocks(const struct vs_plan *plan, const struct vs_memory_seen *seen) {
-    double part = vs_real(&plan->c->axes, VS_AXIS_GPU_UTIL), all = (double)seen->capacity;
+uint64_t vs_kv_pool_blocks(const struct vs_plan *plan, unsigned device,
+                           const struct vs_memory_seen *seen) {
+    bool stated = vs_given(&plan->c->axes, VS_AXIS_GPU_UTIL);
+    double part = stated ? vs_real(&plan->c->axes, VS_AXIS_GPU_UTIL) : 1,
+           all = (double)seen->capacity;
     double left = all - (double)seen->in_use, bytes = 0;
     if (rule_is(plan, "kv_pool", "total"))
         bytes = part * all - (double)seen->peak;
@@ -131,19 +146,24 @@ uint64_t vs_kv_pool_blocks(const struct vs_plan *plan, const struct vs_memory_se
         bytes = part * all < left ? part * all : left;
     else
         bytes = part * left;
-    uint64_t block = vs_kv_block_bytes(plan);
+    uint64_t block = vs_kv_block_bytes(plan, device);
     return bytes > 0 && block > 0 ? (uint64_t)(bytes / (double)block) : 0;
 }
 
 bool vs_emit_kv_pool(struct vs_plan *plan, uint64_t blocks, struct vs_phase *phase,
                      struct vs_err *err) {
     struct vs_emit e;
-    uint64_t needed = vs_kv_sequence_blocks(plan), block = vs_kv_block_bytes(plan);
+    uint64_t needed = vs_kv_sequence_blocks(plan);
     vs_emit_begin(&e, plan, phase, "start-up");
-    vs_emit_take(&e, VS_TAG_KV, "KV pool", -1, blocks * block);
-    nothing(&e, "KV pool");
-    if (blocks < needed)
-        vs_emit_take(&e, VS_TAG_OTHER, "KV blocks of one sequence", -1, (needed - blocks) * block);
-    nothing(&e, "check of the context");
+    for (unsigned d = 0; d < vs_devices_written(plan); d++) {
+        uint64_t block = vs_kv_block_bytes(plan, d);
+        e.device = (uint8_t)d;
+        vs_emit_take(&e, VS_TAG_KV, "KV pool", -1, blocks * block);
+        nothing(&e, "KV pool");
+        if (blocks < needed)
+            vs_emit_take(&e, VS_TAG_OTHER, "KV blocks of one sequence", -1,
+                         (needed - blocks) * block);
+        nothing(&e, "check of the context");
+    }
     return vs_emit_end(&e, err);
 }

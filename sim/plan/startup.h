@@ -21,11 +21,15 @@ struct vs_memory_seen {
  *   free    the fraction of what is free (TensorRT-LLM)
  *   static  what is free, less the rest of what was free before the weights came (SGLang)
  *   share   the fraction of all memory for the pool alone, as far as it is free (LMDeploy) */
-uint64_t vs_kv_pool_blocks(const struct vs_plan *plan, const struct vs_memory_seen *seen);
+uint64_t vs_kv_pool_blocks(const struct vs_plan *plan, unsigned device,
+                           const struct vs_memory_seen *seen);
 
 /* Blocks that a sequence of --ctx tokens fills. */
 uint64_t vs_kv_sequence_blocks(const struct vs_plan *plan);
-uint64_t vs_kv_block_bytes(const struct vs_plan *plan);
+/* What a block takes on a device: it holds its tokens' K and V of that device's layers. */
+uint64_t vs_kv_block_bytes(const struct vs_plan *plan, unsigned device);
+/* Devices that are written: one of equal ranks, else all. */
+unsigned vs_devices_written(const struct vs_plan *plan);
 
 /* Takes the pool, and what a sequence of --ctx tokens lacks in it, which an engine refuses. */
 bool vs_emit_kv_pool(struct vs_plan *plan, uint64_t blocks, struct vs_phase *phase,

@@ -128,8 +128,11 @@ static void peer_rates(struct vs_rates *r, const struct source *s, const struct 
         bus = net < bus ? net : bus;
     }
     r->capacity[VS_PART_PEER] = bus;
-    r->collective_s =
-        number(s, "collective_s", 0) + (r->ranks - 1) * number(s, "collective_rank_s", 0);
+    /* Without peer access each of a ring's turns goes through the host. */
+    double rank_s = number(s, "collective_rank_s", 0);
+    if (peer <= 0)
+        rank_s = number(s, "collective_staged_rank_s", rank_s);
+    r->collective_s = number(s, "collective_s", 0) + (r->ranks - 1) * rank_s;
 }
 
 static void host_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {

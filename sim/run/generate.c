@@ -13,10 +13,19 @@ static const double LINE_TOLERANCE = 1e-4;
 
 struct shape {
     uint64_t prompt, gen, depth, batch;
+    uint64_t prefilled; /* of the prompt */
 };
 
+/* TurboMind's first pass ends before the last token of the prompt: a step of decoding takes it, and
+ * the first token comes from there. */
+static bool first_is_decoded(const struct vs_case *c) {
+    return vs_streq(vs_engine_rule(c->engine, "first_token", "prefill"), "decode");
+}
+
 static struct shape shape_of(const struct vs_case *c) {
-    return (struct shape){.prompt = (uint64_t)vs_count(&c->axes, VS_AXIS_PROMPT),
+    uint64_t prompt = (uint64_t)vs_count(&c->axes, VS_AXIS_PROMPT);
+    return (struct shape){.prompt = prompt,
+                          .prefilled = prompt - (prompt > 0 && first_is_decoded(c)),
                           .gen = (uint64_t)vs_count(&c->axes, VS_AXIS_GEN),
                           .depth = (uint64_t)vs_count(&c->axes, VS_AXIS_DEPTH),
                           .batch = (uint64_t)vs_count(&c->axes, VS_AXIS_BATCH)};
@@ -26,20 +35,50 @@ static bool timed(const struct vs_simulation *s) {
     return !s->options->capacity_only && !s->x.out_of_memory;
 }
 
-static bool prefill(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
-                    double *seconds, struct vs_err *err) {
+/* Sequences that run together, from their prompts to their last tokens. More than the cache holds
+ * follow in waves; equal ones take equal times. */
+struct wave {
+    double sequences, prefill_s, decode_s;
+    double first_s; /* mean time to the first token, from the start of the wave */
+};
+
+/* One of `count` equal steps for the prompts of all running sequences. */
+static bool prefill_step(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
+                         double count, double *seconds, struct vs_err *err) {
     *seconds = 0;
-    if (shape->prompt == 0)
-        return true;
-    return vs_emit_prefill(&s->plan, shape->prompt, shape->depth, phase, err) &&
+    return vs_emit_prefill(&s->plan, shape->prefilled, shape->depth, phase, err) &&
            vs_walk(&s->x, phase, s->options->stop_at_oom, err) &&
-           (!timed(s) || vs_time_phase(&s->x, phase, VS_NO_OP, 1, seconds, err));
+           (!timed(s) || vs_time_phase(&s->x, phase, VS_NO_OP, count, seconds, err));
+}
+
+/* A server fills a step with whole prompts up to its budget of tokens; equal steps take equal
+ * times, and the tokens of an early one do not wait for the others. */
+static bool prefill(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
+                    struct wave *wave, struct vs_err *err) {
+    uint64_t all = s->plan.sequences, each = all;
+    double step_s = 0, rest_s = 0;
+    wave->sequences = (double)all;
+    if (shape->prefilled == 0)
+        return true;
+    if (s->plan.step_tokens > 0 && all * shape->prefilled > s->plan.step_tokens)
+        each = s->plan.step_tokens > shape->prefilled ? s->plan.step_tokens / shape->prefilled : 1;
+    double steps = (double)(all / each), last = (double)(all % each);
+    s->plan.sequences = each;
+    bool ok = prefill_step(s, phase, shape, steps, &step_s, err);
+    s->plan.sequences = all % each;
+    if (ok && all % each > 0)
+        ok = prefill_step(s, phase, shape, 1, &rest_s, err);
+    s->plan.sequences = all;
+    wave->prefill_s = steps * step_s + rest_s;
+    wave->first_s =
+        (steps * (steps + 1) / 2 * (double)each * step_s + last * wave->prefill_s) / (double)all;
+    return ok;
 }
 
 /* Memory of decoding: some steps, the last one among them. */
 static bool walk_decode(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
                         struct vs_err *err) {
-    uint64_t start = shape->depth + shape->prompt;
+    uint64_t start = shape->depth + shape->prefilled;
     for (uint64_t i = 1; i <= WALKED_STEPS && shape->gen > 0 && !vs_is_over(s); i++) {
         uint64_t past = start + shape->gen * i / WALKED_STEPS;
         if (past > start && (!vs_emit_decode(&s->plan, past - 1, phase, err) ||
@@ -100,29 +139,26 @@ static bool decode_time(struct vs_simulation *s, struct vs_phase *phase, uint64_
     return true;
 }
 
-/* Sequences that run together, from their prompts to their last tokens. More than the cache holds
- * follow in waves; equal ones take equal times. */
-struct wave {
-    double sequences, prefill_s, decode_s;
-};
-
 static bool decode_wave(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
                         struct wave *wave, struct vs_err *err) {
-    uint64_t start = shape->depth + shape->prompt;
-    return shape->gen == 0 ||
-           decode_time(s, phase, start, start + shape->gen - 1, &wave->decode_s, err);
+    uint64_t start = shape->depth + shape->prefilled;
+    double first_s = 0;
+    if (shape->gen == 0)
+        return true;
+    if (shape->prefilled < shape->prompt && !step_time(s, phase, start, &first_s, err))
+        return false;
+    wave->first_s += first_s;
+    return decode_time(s, phase, start, start + shape->gen - 1, &wave->decode_s, err);
 }
 
 /* The sequences that are left for the last wave. */
 static bool last_wave(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
                       uint64_t sequences, struct wave *wave, struct vs_err *err) {
     uint64_t full = s->plan.sequences;
-    wave->sequences = (double)sequences;
     if (sequences == 0)
         return true;
     s->plan.sequences = sequences;
-    bool ok =
-        prefill(s, phase, shape, &wave->prefill_s, err) && decode_wave(s, phase, shape, wave, err);
+    bool ok = prefill(s, phase, shape, wave, err) && decode_wave(s, phase, shape, wave, err);
     s->plan.sequences = full;
     return ok;
 }
@@ -134,10 +170,11 @@ static void mean_speeds(const struct vs_simulation *s, const struct shape *shape
     double each_s = full->prefill_s + full->decode_s;
     double prefill_s = waves * full->prefill_s + last->prefill_s;
     double decode_s = waves * full->decode_s + last->decode_s;
-    double first = full->sequences * (waves * full->prefill_s + waves * (waves - 1) / 2 * each_s) +
-                   last->sequences * (waves * each_s + last->prefill_s);
+    double first = full->sequences * (waves * full->first_s + waves * (waves - 1) / 2 * each_s) +
+                   last->sequences * (waves * each_s + last->first_s);
     if (shape->prompt > 0) {
-        metrics[VS_METRIC_PREFILL_TPS] = batch * (double)shape->prompt / prefill_s;
+        if (prefill_s > 0)
+            metrics[VS_METRIC_PREFILL_TPS] = batch * (double)shape->prefilled / prefill_s;
         metrics[VS_METRIC_TTFT_S] = first / batch;
     }
     if (shape->gen == 0)
@@ -149,25 +186,25 @@ static void mean_speeds(const struct vs_simulation *s, const struct shape *shape
 }
 
 static bool speeds(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
-                   double prefill_s, struct vs_err *err) {
+                   struct wave *full, struct vs_err *err) {
     uint64_t at_once = s->plan.sequences;
-    struct wave full = {.sequences = (double)at_once, .prefill_s = prefill_s}, last = {0};
-    s->main_s = prefill_s;
+    struct wave last = {0};
+    s->main_s = full->prefill_s;
     if (shape->gen > 0)
         vs_clear_sums(&s->x);
     double before = s->x.time_s;
-    if (!decode_wave(s, phase, shape, &full, err) ||
+    if (!decode_wave(s, phase, shape, full, err) ||
         !last_wave(s, phase, shape, shape->batch % at_once, &last, err))
         return false;
     if (shape->gen > 0)
         s->main_s = s->x.time_s - before;
-    mean_speeds(s, shape, (double)(shape->batch / at_once), &full, &last);
+    mean_speeds(s, shape, (double)(shape->batch / at_once), full, &last);
     return true;
 }
 
 static bool drive(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err) {
     struct shape shape = shape_of(s->c);
-    double prefill_s = 0;
+    struct wave wave = {0};
     if (s->plan.kv_block > 0 && !vs_start_paged(s, phase, err))
         return false;
     if (vs_is_over(s) || s->c->task == VS_TASK_SERVE)
@@ -178,12 +215,12 @@ static bool drive(struct vs_simulation *s, struct vs_phase *phase, struct vs_err
     if (vs_is_over(s))
         return true;
     vs_clear_sums(&s->x);
-    if (!prefill(s, phase, &shape, &prefill_s, err) ||
+    if (!prefill(s, phase, &shape, &wave, err) ||
         (!vs_is_over(s) && !walk_decode(s, phase, &shape, err)))
         return false;
     if (s->options->capacity_only || s->x.out_of_memory)
         return true;
-    return speeds(s, phase, &shape, prefill_s, err);
+    return speeds(s, phase, &shape, &wave, err);
 }
 
 bool vs_drive_generate(struct vs_simulation *s, struct vs_err *err) {

@@ -27,7 +27,10 @@ struct vs_load_needs vs_load_needs_of(const struct vs_case *c) {
     } else if (vs_streq(rule, "measured")) {
         bool many = c->machine->device_count > 2;
         double two = vs_engine_number(c->engine, "communicator_bytes", arch->name, 0);
-        needs.context_bytes = (uint64_t)vs_engine_number(c->engine, "context_bytes", arch->name, 0);
+        double context = vs_engine_number(c->engine, "context_bytes", arch->name, 0);
+        if (vs_is(&c->axes, VS_AXIS_SPLIT, "layer") && c->machine->device_count > 1)
+            context = vs_engine_number(c->engine, "context_bytes_stage", arch->name, context);
+        needs.context_bytes = (uint64_t)context;
         needs.communicator_bytes =
             (uint64_t)(many
                            ? vs_engine_number(c->engine, "communicator_bytes_many", arch->name, two)

@@ -12,17 +12,37 @@ static struct vs_memory_seen look(const struct vs_pool *pool) {
                                    .before = now.by_tag[VS_TAG_CONTEXT]};
 }
 
+/* Moves the end of each device to that of the pool, or back to `all`. */
+static void limit_devices(struct vs_simulation *s, uint64_t blocks, const uint64_t *all) {
+    for (unsigned d = 0; d < vs_devices_written(&s->plan); d++) {
+        struct vs_pool *pool = s->x.pools[vs_gpu_home(d)];
+        uint64_t end = look(pool).in_use + blocks * vs_kv_block_bytes(&s->plan, d);
+        vs_pool_limit(pool, blocks == UINT64_MAX || end > all[d] ? all[d] : end);
+    }
+}
+
 static bool take_pool(struct vs_simulation *s, struct vs_phase *phase, uint64_t blocks,
-                      uint64_t in_use, struct vs_err *err) {
-    struct vs_pool *pool = s->x.pools[VS_HOME_GPU];
-    uint64_t all = vs_pool_capacity(pool), end = in_use + blocks * vs_kv_block_bytes(&s->plan);
+                      struct vs_err *err) {
+    uint64_t all[VS_DEVICES_PLANNED];
+    for (unsigned d = 0; d < vs_devices_written(&s->plan); d++)
+        all[d] = vs_pool_capacity(s->x.pools[vs_gpu_home(d)]);
     if (!vs_emit_kv_pool(&s->plan, blocks, phase, err))
         return false;
-    if (end < all)
-        vs_pool_limit(pool, end);
+    limit_devices(s, blocks, all);
     bool ok = vs_walk(&s->x, phase, s->options->stop_at_oom, err);
-    vs_pool_limit(pool, all);
+    limit_devices(s, UINT64_MAX, all);
     return ok;
+}
+
+/* All devices hold the same blocks: as many as the fullest one has room for. */
+static uint64_t common_blocks(const struct vs_simulation *s) {
+    uint64_t blocks = UINT64_MAX;
+    for (unsigned d = 0; d < vs_devices_written(&s->plan); d++) {
+        struct vs_memory_seen seen = look(s->x.pools[vs_gpu_home(d)]);
+        uint64_t own = vs_kv_pool_blocks(&s->plan, d, &seen);
+        blocks = own < blocks ? own : blocks;
+    }
+    return blocks;
 }
 
 bool vs_start_paged(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err) {
@@ -32,9 +52,7 @@ bool vs_start_paged(struct vs_simulation *s, struct vs_phase *phase, struct vs_e
         return false;
     if (vs_is_over(s))
         return true;
-    struct vs_memory_seen seen = look(s->x.pools[VS_HOME_GPU]);
-    uint64_t blocks = vs_kv_pool_blocks(plan, &seen);
-    uint64_t fitting = blocks / vs_kv_sequence_blocks(plan);
+    uint64_t blocks = common_blocks(s), fitting = blocks / vs_kv_sequence_blocks(plan);
     metrics[VS_METRIC_KV_TOKENS] = (double)(blocks * plan->kv_block);
     if (s->c->task == VS_TASK_SERVE)
         metrics[VS_METRIC_MAX_BATCH] = (double)fitting;
@@ -43,5 +61,5 @@ bool vs_start_paged(struct vs_simulation *s, struct vs_phase *phase, struct vs_e
         fitting = most;
     if (fitting > 0 && fitting < plan->sequences)
         plan->sequences = fitting;
-    return take_pool(s, phase, blocks, seen.in_use, err);
+    return take_pool(s, phase, blocks, err);
 }

@@ -1,8 +1,10 @@
 /* Several devices in one run.
  *   layer  a pipeline: layer i of those on GPUs goes to the first device whose cumulative share
- * exceeds i / (their number, the output included); the output stands behind the last layer row each
- * matrix in rows over all devices; cache, norms and buffers on the first Shares are those of
- * --tensor-split, else of free memory, as llama.cpp takes them. */
+ *          exceeds i / (their number, the output included); the output stands behind the last
+ *          layer. By the rule "pipeline": "even" layers alone are counted, and token embeddings
+ *          stand before the first
+ *   row    each matrix in rows over all devices; cache, norms and buffers on the first
+ * Shares are those of --tensor-split, else of free memory, as llama.cpp takes them. */
 #include "strategy/strategy.h"
 
 #include <stdlib.h>
@@ -64,17 +66,21 @@ static void split_layers(struct vs_plan *plan, const double *share, size_t n) {
     uint32_t layers = plan->c->model->layers, first = 0;
     while (first < layers && plan->layers[first].on_cpu)
         first++;
-    double parts = (double)(layers - first + 1);
+    bool even = vs_streq(vs_engine_rule(plan->c->engine, "pipeline", "output"), "even");
+    double parts = (double)(layers - first) + (even ? 0 : 1);
     for (uint32_t l = first; l < layers; l++) {
         plan->layers[l].device = device_at(share, n, (double)(l - first) / parts);
         plan->layers[l].home = vs_gpu_home(plan->layers[l].device);
     }
-    uint8_t last = device_at(share, n, (double)(layers - first) / parts);
+    uint8_t last = even ? (uint8_t)(n - 1) : device_at(share, n, (double)(layers - first) / parts);
     for (size_t i = 0; i < plan->weight_count; i++) {
         struct vs_weight *w = &plan->weights[i];
         if (!vs_on_gpu(w->home))
             continue;
-        w->home = vs_gpu_home(w->tensor->layer >= 0 ? plan->layers[w->tensor->layer].device : last);
+        bool enters = even && w->tensor->role == VS_ROLE_EMBED && !plan->c->model->tied_embeddings;
+        w->home = vs_gpu_home(w->tensor->layer >= 0 ? plan->layers[w->tensor->layer].device
+                              : enters              ? 0
+                                                    : last);
     }
 }
 
@@ -83,6 +89,11 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     size_t n = c->machine->device_count;
     if (c->task == VS_TASK_TRAIN || n < 2 || plan->tensor_parallel)
         return true;
+    int64_t stages = vs_count(&c->axes, VS_AXIS_PP);
+    if (stages > 0 && (size_t)stages != n)
+        return vs_err_at(err, NULL, 0, 0,
+                         "--pp %lld on %s: found devices: %zu, expected as many as stages",
+                         (long long)stages, c->machine->hw, n);
     plan->shares = VS_NEW_ARRAY(plan->arena, double, n);
     if (!plan->shares)
         return vs_err_nomem(err);

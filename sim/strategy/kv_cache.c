@@ -9,6 +9,23 @@ static const struct vs_type *type_of(const struct vs_values *axes, enum vs_axis 
     return word ? vs_type_find(word) : NULL;
 }
 
+static uint64_t given_or(const struct vs_plan *plan, enum vs_axis axis, const char *name,
+                         double fallback) {
+    if (vs_given(&plan->c->axes, axis))
+        return (uint64_t)vs_count(&plan->c->axes, axis);
+    return (uint64_t)vs_engine_number(plan->c->engine, name, NULL, fallback);
+}
+
+static bool page(struct vs_plan *plan, struct vs_err *err) {
+    plan->kv_block = given_or(plan, VS_AXIS_KV_BLOCK, "kv_block", 16);
+    if (plan->kv_block > 0 && plan->c->machine->device_count > 0)
+        return true;
+    return vs_err_at(err, NULL, 0, 0,
+                     "--kv-alloc paged: blocks of %llu tokens on %s; expected at least 1, on a "
+                     "device",
+                     (unsigned long long)plan->kv_block, plan->c->machine->hw);
+}
+
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_values *axes = &plan->c->axes;
     if (plan->c->task == VS_TASK_TRAIN)
@@ -25,11 +42,10 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     uint64_t cells = (uint64_t)vs_count(axes, VS_AXIS_CTX);
     plan->kv_cells = (cells + pad - 1) / pad * pad;
     plan->sequences = (uint64_t)vs_count(axes, VS_AXIS_BATCH);
-    if (vs_is(axes, VS_AXIS_KV_ALLOC, "paged"))
-        plan->kv_block = vs_given(axes, VS_AXIS_KV_BLOCK)
-                             ? (uint64_t)vs_count(axes, VS_AXIS_KV_BLOCK)
-                             : (uint64_t)vs_engine_number(plan->c->engine, "kv_block", NULL, 16);
     plan->attention_on_cpu = vs_is(axes, VS_AXIS_KV_PLACE, "cpu");
+    if (vs_is(axes, VS_AXIS_KV_ALLOC, "paged") && !page(plan, err))
+        return false;
+    plan->step_tokens = given_or(plan, VS_AXIS_MAX_BATCHED_TOKENS, "prefill_tokens", 0);
     plan->ubatch = (uint64_t)vs_count(axes, VS_AXIS_UBATCH);
     plan->kv_held = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * (size_t)plan->c->model->layers);
     if (!plan->kv_held)

@@ -30,7 +30,7 @@ static void end(void) {
 START_TEST(cache_of_a_rank) {
     sim_plan(&plan, TOY2 "--tp 2");
     ck_assert_uint_eq(vs_plan_kv_bytes(&plan, 0, 100), 100 * 1024 / 2);
-    ck_assert_uint_eq(vs_kv_block_bytes(&plan), 16 * 4 * 1024 / 2);
+    ck_assert_uint_eq(vs_kv_block_bytes(&plan, 0), 16 * 4 * 1024 / 2);
     forget();
     sim_plan(&plan, "--hw h100 --gpus 16 --model llama-3-8b --engine vllm --task generate --tp 16");
     ck_assert_uint_eq(vs_plan_kv_bytes(&plan, 0, 1), 2 * 128 * 2);
@@ -145,6 +145,53 @@ START_TEST(waves) {
 }
 END_TEST
 
+/* Without a fraction of its own an engine gives its pool all that is free: 10 GiB less 14.7 MB of
+ * weights, in blocks of 16 tokens. */
+START_TEST(pool_of_all_that_is_free) {
+    const struct vs_outcome *o = sim_memory(TOY_GENERATE "--kv-alloc paged");
+    double free = 10 * (double)GIB - 2.0 * TOY_PARAMS;
+    ck_assert(o->fits);
+    ck_assert_double_eq(o->metrics[VS_METRIC_KV_TOKENS], 16 * floor(free / (16 * 4 * 1024)));
+    sim_refused("--hw cpu --model toy --engine ideal --task generate --kv-alloc paged",
+                "--kv-alloc paged: blocks of 16 tokens on cpu; expected at least 1, on a device");
+}
+END_TEST
+
+/* Steps take two prompts: of four sequences two have their first token after one step. */
+START_TEST(prompts_by_steps) {
+    const struct vs_outcome *two = sim_run(STATIC "--batch 2");
+    const struct vs_outcome *four = sim_run(STATIC "--batch 4 --max-batched-tokens 250");
+    ck_assert_near(four->metrics[VS_METRIC_TTFT_S], 1.5 * two->metrics[VS_METRIC_TTFT_S], 1e-6);
+    ck_assert_near(four->metrics[VS_METRIC_PREFILL_TPS], two->metrics[VS_METRIC_PREFILL_TPS], 1e-6);
+}
+END_TEST
+
+/* TurboMind: a prompt of one token has no pass of its own, its first token is a step of decoding.
+ */
+START_TEST(first_token_is_decoded) {
+    const struct vs_outcome *o = sim_run(
+        "--hw a100 --model toy --engine lmdeploy --task generate --prompt 1 --gen 1 --batch 1");
+    ck_assert_near(o->metrics[VS_METRIC_TTFT_S], o->metrics[VS_METRIC_TPOT_S], 1e-9);
+    ck_assert(isnan(o->metrics[VS_METRIC_PREFILL_TPS]));
+}
+END_TEST
+
+/* Two layers to a stage; embedding before the first, last norm and head behind the last. */
+START_TEST(stages) {
+    const struct vs_outcome *o = sim_memory(TOY2 "--pp 2");
+    double first = 2.0 * (2 * TOY_LAYER + TOY_LINEAR);
+    ck_assert_uint_eq(o->device_count, 2);
+    ck_assert_double_eq(nearbyint(o->devices[0].metrics[VS_METRIC_WEIGHTS_GIB] * (double)GIB),
+                        first);
+    ck_assert_double_eq(nearbyint(o->devices[1].metrics[VS_METRIC_WEIGHTS_GIB] * (double)GIB),
+                        first + 2 * 256);
+    ck_assert_double_eq(o->devices[0].metrics[VS_METRIC_KV_GIB],
+                        o->devices[1].metrics[VS_METRIC_KV_GIB]);
+    sim_refused(TOY2 "--pp 4", "--pp 4 on h100: found devices: 2, expected as many as");
+    sim_refused(TOY2 "--pp 2 --tp 2", "--pp 2 does not apply to --split tensor");
+}
+END_TEST
+
 /* A fraction of what is free, of what is there, and of both. */
 START_TEST(pools_by_rule) {
     const struct vs_memory_seen seen = {
@@ -159,7 +206,7 @@ START_TEST(pools_by_rule) {
                  "--hw h100 --model toy --task serve --engine %s --gpu-util %g", CASES[i].engine,
                  CASES[i].part);
         sim_plan(&plan, words);
-        double bytes = (double)(vs_kv_pool_blocks(&plan, &seen) * vs_kv_block_bytes(&plan));
+        double bytes = (double)(vs_kv_pool_blocks(&plan, 0, &seen) * vs_kv_block_bytes(&plan, 0));
         ck_assert_near(bytes, CASES[i].bytes * (double)GIB, 1e-4);
         forget();
     }
@@ -178,6 +225,10 @@ int main(void) {
     tcase_add_test(all, start_as_logged);
     tcase_add_test(all, longer_contexts_can_start);
     tcase_add_test(all, waves);
+    tcase_add_test(all, pool_of_all_that_is_free);
+    tcase_add_test(all, prompts_by_steps);
+    tcase_add_test(all, first_token_is_decoded);
+    tcase_add_test(all, stages);
     tcase_add_test(all, pools_by_rule);
     suite_add_tcase(suite, all);
     return sim_main(suite);
