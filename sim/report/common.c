@@ -44,6 +44,33 @@ static void put_task(struct vs_text *out, const struct vs_outcome *const *points
     }
 }
 
+static const char *machine_of(const struct vs_outcome *point) {
+    return point->machine ? point->machine : point->hw;
+}
+
+static const char *model_of(const struct vs_outcome *point) { return point->model; }
+
+/* Each once, in order; a long list is cut. */
+static void put_distinct(struct vs_text *out, const struct vs_outcome *const *points, size_t count,
+                         const char *(*of)(const struct vs_outcome *), const char *between) {
+    enum { SHOWN = 4 };
+    size_t seen = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool known = false;
+        for (size_t k = 0; k < i && !known; k++)
+            known = vs_streq(of(points[i]), of(points[k]));
+        if (known)
+            continue;
+        if (seen < SHOWN) {
+            vs_text_add(out, seen > 0 ? between : "");
+            vs_put(out, of(points[i]));
+        }
+        seen++;
+    }
+    if (seen > SHOWN)
+        vs_text_printf(out, "%sand %zu more", between, seen - SHOWN);
+}
+
 void vs_report_ask(struct vs_text *out, const char *workload,
                    const struct vs_outcome *const *points, size_t count) {
     static const char *const shape[] = {"prompt", "gen",         "ctx",   "batch", "depth",
@@ -52,11 +79,15 @@ void vs_report_ask(struct vs_text *out, const char *workload,
         vs_put(out, workload);
         vs_text_add(out, ": ");
     }
-    vs_put(out, points[0]->model);
+    put_distinct(out, points, count, model_of, " and ");
     vs_text_add(out, ", ");
     put_task(out, points, count);
     for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
         const char *word = shared_word(points, count, shape[i]);
+        const bool requests = vs_streq(shape[i], "prompt") || vs_streq(shape[i], "gen") ||
+                              vs_streq(shape[i], "batch");
+        if (requests && vs_streq(points[0]->task, "serve"))
+            continue; /* what a server is asked for is not part of its start-up */
         const bool usual = word && ((vs_streq(shape[i], "depth") && vs_streq(word, "0")) ||
                                     (vs_streq(shape[i], "gpus") && vs_streq(word, "1")));
         if (!word || word[0] == '\0' || usual)
@@ -65,7 +96,7 @@ void vs_report_ask(struct vs_text *out, const char *workload,
         vs_put(out, word);
     }
     vs_text_add(out, ", on ");
-    vs_put(out, points[0]->machine ? points[0]->machine : points[0]->hw);
+    put_distinct(out, points, count, machine_of, "; ");
 }
 
 bool vs_report_is_speed(enum vs_metric metric, const char *task) {

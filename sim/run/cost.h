@@ -55,6 +55,7 @@ struct vs_rates {
     double ranks, collective_s;  /* of a collective: participants, start */
     double node_ranks, node_bus; /* participants inside a node, and the bus that they have there */
     double queue_depth; /* launches that a stream holds before the host must wait; 0 = any number */
+    bool ridge;         /* GEMMs reach neither limit where both are near */
     double hop_slowdown; /* from device to device through the host, against a copy to one device */
     double pageable_slowdown, link_latency_s; /* pinned rate / pageable rate */
     double host_fraction, cpu_flops, cpu_attention_flops;

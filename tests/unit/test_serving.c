@@ -82,6 +82,22 @@ START_TEST(time_of_an_all_reduce) {
 }
 END_TEST
 
+/* Reading and computing for 1 s each take 2^(1/3) s; where one of them is nothing, the other. */
+START_TEST(ridge_of_the_roofline) {
+    struct vs_rates rates = {.ridge = true, .read_fraction = 1, .gemm[VS_CLASS_FLOAT] = 10};
+    rates.capacity[VS_PART_COMPUTE] = 10;
+    rates.capacity[VS_PART_MEMORY] = 4;
+    struct vs_op op = {.kind = VS_WORK_GEMV, .flops = 10, .bytes = 4};
+    struct vs_cost cost = vs_cost(&rates, &op);
+    ck_assert_uint_eq(cost.need_count, 2);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_near(cost.needs[i].amount / rates.capacity[cost.needs[i].part], cbrt(2), 1e-12);
+    op.flops = 0;
+    cost = vs_cost(&rates, &op);
+    ck_assert_near(cost.needs[0].amount, 4, 1e-12);
+}
+END_TEST
+
 START_TEST(refused) {
     sim_refused("--hw h100 --gpus 3 --model toy --engine vllm --task generate --tp 3",
                 "--tp 3: toy has 4 attention heads, which tensor parallelism deals out whole and "
@@ -145,7 +161,7 @@ START_TEST(waves) {
 }
 END_TEST
 
-/* Without a fraction of its own an engine gives its pool all that is free: 10 GiB less 14.7 MB of
+/* Without a fraction of its own an engine gives its pool all that is free: 10 GiB less the
  * weights, in blocks of 16 tokens. */
 START_TEST(pool_of_all_that_is_free) {
     const struct vs_outcome *o = sim_memory(TOY_GENERATE "--kv-alloc paged");
@@ -221,6 +237,7 @@ int main(void) {
     tcase_add_test(all, weights_of_a_rank);
     tcase_add_test(all, all_reduces);
     tcase_add_test(all, time_of_an_all_reduce);
+    tcase_add_test(all, ridge_of_the_roofline);
     tcase_add_test(all, refused);
     tcase_add_test(all, start_as_logged);
     tcase_add_test(all, longer_contexts_can_start);
