@@ -23,7 +23,7 @@ static double query_width(const struct vs_pass *p, uint32_t layer) {
 }
 
 static double cache_bytes(const struct vs_pass *p, uint32_t layer, uint64_t cells) {
-    return (double)(p->batch * vs_kv_layer_bytes(p->m, layer, cells, p->plan->kv_k, p->plan->kv_v));
+    return (double)(p->batch * vs_plan_kv_bytes(p->plan, layer, cells));
 }
 
 static uint64_t cells_seen(const struct vs_pass *p, uint32_t layer) {

@@ -243,6 +243,25 @@ START_TEST(traffic_of_the_cache) {
 }
 END_TEST
 
+/* A rank reads its own heads' part of the cache, and multiplies with it. */
+START_TEST(traffic_of_a_rank) {
+    static const char *const RANKS[] = {"--gpus 1", "--gpus 2 --tp 2", "--gpus 8 --tp 8"};
+    static const double parts[] = {1, 2, 8};
+    double bytes = 0, flops = 0;
+    for (size_t i = 0; i < 3; i++) {
+        decode(
+            sim_words("--hw a100 --model llama-3-8b --task generate --engine vllm --weights fp16",
+                      RANKS[i]),
+            999);
+        bytes = i == 0 ? sum(VS_WORK_KV_READ, false) : bytes;
+        flops = i == 0 ? sum(VS_WORK_KV_READ, true) : flops;
+        ck_assert_double_gt(bytes, 0);
+        ck_assert_double_eq(sum(VS_WORK_KV_READ, false), bytes / parts[i]);
+        ck_assert_double_eq(sum(VS_WORK_KV_READ, true), flops / parts[i]);
+    }
+}
+END_TEST
+
 /* One memory for both processors: layers that are not the GPU's are computed by the CPU where they
  * are. The GPU's limit (24 GiB of 32) binds only what it uses. */
 START_TEST(layers_on_the_cpu_of_one_memory) {
@@ -388,6 +407,7 @@ int main(void) {
     tcase_add_test(tests, streamed_prompt);
     tcase_add_test(tests, layers_on_the_cpu);
     tcase_add_test(tests, traffic_of_the_cache);
+    tcase_add_test(tests, traffic_of_a_rank);
     tcase_add_test(tests, layers_on_the_cpu_of_one_memory);
     tcase_add_test(tests, host_weights_stay);
     tcase_add_test(tests, latent_cache);
