@@ -111,6 +111,23 @@ START_TEST(groups_replicate) {
 }
 END_TEST
 
+/* Ranks that hold whole gradients sum them once a step, in its last micro-step; shards are reduced
+ * in each. */
+START_TEST(gradients_summed_once) {
+    struct vs_err err = {0};
+    for (unsigned early = 0; early < 2; early++) {
+        double reduced = 0;
+        forget();
+        sim_plan(&plan, DEEPSPEED "--zero 1 --accum 4");
+        ck_assert(early ? vs_emit_early_micro_step(&plan, &phase, &err)
+                        : vs_emit_micro_step(&plan, &phase, &err));
+        for (size_t i = 0; i < phase.ops.count; i++)
+            reduced += phase.ops.at[i].lane == VS_LANE_COMM ? phase.ops.at[i].bytes : 0;
+        ck_assert_double_eq(reduced, early ? 0 : 2.0 * (double)P);
+    }
+}
+END_TEST
+
 /* A ring of 4 inside a node of 8 moves 3/4 of the array at the node's bus; between the two groups
  * each rank sums its quarter over two, and four rings share the bus. */
 START_TEST(collectives_of_groups) {
@@ -275,6 +292,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, NULL, end);
     tcase_add_test(tests, zero_bytes_per_rank);
     tcase_add_test(tests, groups_replicate);
+    tcase_add_test(tests, gradients_summed_once);
     tcase_add_test(tests, collectives_of_groups);
     tcase_add_test(tests, offloaded_optimizer);
     tcase_add_test(tests, reduce_buckets);
