@@ -141,14 +141,20 @@ START_TEST(collectives_of_groups) {
 }
 END_TEST
 
-/* States and gradients in host memory: 12 and 2 bytes per parameter and rank there, none on the
- * GPU. */
+/* In host memory: 12 bytes of states and master copies and 4 of gradients, added up in fp32, for
+ * each parameter of a rank; parameters too with their own offload: 18. */
 START_TEST(offloaded_optimizer) {
     const char *words = DEEPSPEED "--zero 2 --offload-optim cpu";
     ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, true, ""), 0);
     ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, false, ""), 12 * P / 8);
-    ck_assert_uint_eq(lasting(words, VS_TAG_GRADIENTS, false, ""), 2 * P / 8);
+    ck_assert_uint_eq(lasting(words, VS_TAG_GRADIENTS, false, ""), 4 * P / 8);
     ck_assert_uint_eq(lasting(words, VS_TAG_WEIGHTS, true, ""), 2 * P);
+    const char *all = DEEPSPEED "--zero 3 --offload-optim cpu --offload-param cpu";
+    ck_assert_uint_eq(lasting(all, VS_TAG_WEIGHTS, false, "") +
+                          lasting(all, VS_TAG_GRADIENTS, false, "") +
+                          lasting(all, VS_TAG_OPTIMIZER, false, ""),
+                      18 * P / 8);
+    ck_assert_uint_eq(lasting(all, VS_TAG_WEIGHTS, true, ""), 0);
 }
 END_TEST
 
