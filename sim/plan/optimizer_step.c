@@ -61,6 +61,9 @@ static bool add(struct vs_plan *plan, int32_t layer, uint64_t params, unsigned e
     struct vs_trained one = {
         .layer = layer, .params = vs_shard(plan, plan->shard.states, params), .element = element};
     one.state[0] = one.state[1] = VS_NO_BUFFER;
+    if (plan->optimizer_on_cpu)
+        grad_bytes =
+            (unsigned)vs_engine_number(plan->c->engine, "host_grad_bytes", NULL, grad_bytes);
     one.grad = *grad = make(plan, "gradient", layer, VS_TAG_GRADIENTS, own * grad_bytes);
     return one.grad != VS_NO_BUFFER && make_states(plan, &one) && vs_vec_push(&plan->trained, one);
 }

@@ -62,6 +62,7 @@ struct vs_train {
     bool in_place_mlp;   /* gradients of the MLP overwrite what forward kept */
     vs_buffer_id *fresh; /* gradients that wait for the optimizer, where it runs in backward */
     size_t fresh_count;
+    bool early;                /* gradients stay with their rank */
     bool embedding_done;       /* backward has reached the embedding */
     vs_buffer_id *casts;       /* per weight: autocast's 16-bit copy, while held */
     vs_buffer_id *whole_grads; /* of the unit whose backward runs, before they are reduced */
@@ -76,8 +77,12 @@ struct vs_train {
  * strategies. */
 bool vs_plan_train_buffers(struct vs_plan *plan, struct vs_err *err);
 
-/* One micro-step: forward, loss, backward. */
+/* One micro-step: forward, loss, backward, gradients to the ranks that own them. */
 bool vs_emit_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err);
+
+/* The same before the last one of a step, where ranks hold whole gradients: those are summed over
+ * the ranks once a step. */
+bool vs_emit_early_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err);
 
 /* One optimizer step: states are made where they do not exist, gradients are given back at its end.
  */

@@ -216,7 +216,7 @@ static vs_buffer_id counted_loss(struct vs_train *t, double bytes_per_logit) {
 }
 
 /* The engine file's bytes per logit, 0 = the plan's own loss; another number may hold for compiled
- * graphs, or for a family whose model code has its own loss. */
+ * graphs, or for a family whose model code has its own loss, in fp16 without autocast too. */
 static double counted_bytes(const struct vs_train *t) {
     static const char *const WORDS[] = {[VS_LOSS_FULL] = "full",
                                         [VS_LOSS_KERNEL] = "kernel",
@@ -231,7 +231,10 @@ static double counted_bytes(const struct vs_train *t) {
     if (t->plan->compiled)
         bytes = vs_engine_number(e, name, NULL, bytes);
     (void)snprintf(name, sizeof name, "logit_bytes_%s_%s", word, t->m->family);
-    return vs_engine_number(e, name, NULL, bytes);
+    bytes = vs_engine_number(e, name, NULL, bytes);
+    (void)snprintf(name, sizeof name, "logit_bytes_%s_%s_fp16", word, t->m->family);
+    bool half = vs_is(&t->plan->c->axes, VS_AXIS_PRECISION, "mixed-fp16");
+    return half ? vs_engine_number(e, name, NULL, bytes) : bytes;
 }
 
 vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x) {

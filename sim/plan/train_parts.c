@@ -152,14 +152,17 @@ static void grad(struct vs_train *t, vs_buffer_id held, uint64_t whole_bytes) {
         vs_emit_accumulate(&t->e, held);
         return;
     }
-    vs_buffer_id fresh = vs_emit_take(&t->e, VS_TAG_GRADIENTS, "new gradient", b.layer, b.bytes);
+    /* It arrives in the type of backward, where the engine adds up in a wider one. */
+    bool widened = vs_engine_number(t->plan->c->engine, "host_grad_bytes", NULL, 0) > 0;
+    uint64_t bytes = widened ? vs_shard(t->plan, sharded, whole_bytes) : b.bytes;
+    vs_buffer_id fresh = vs_emit_take(&t->e, VS_TAG_GRADIENTS, "new gradient", b.layer, bytes);
     vs_emit_ensure(&t->e, held);
     vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMPUTE));
     vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_COPY,
                                       .lane = VS_LANE_D2H,
                                       .what = "gradient to host",
                                       .layer = b.layer,
-                                      .bytes = (double)b.bytes,
+                                      .bytes = (double)bytes,
                                       .pinned = t->plan->pinned});
     vs_emit_give(&t->e, fresh);
 }

@@ -209,8 +209,9 @@ static void collective(struct vs_train *t, int32_t layer, bool scatter, double b
  * several groups are summed shard by shard. */
 static void reduce_grads(struct vs_train *t, int32_t layer) {
     const struct vs_plan *plan = t->plan;
-    if (t->whole_grad_bytes > 0) {
-        collective(t, layer, plan->shard.grads, (double)t->whole_grad_bytes, false);
+    bool scatter = plan->shard.grads || plan->shard.states;
+    if (t->whole_grad_bytes > 0 && !t->early) {
+        collective(t, layer, scatter, (double)t->whole_grad_bytes, false);
         if (vs_shard_group(plan) > 0)
             collective(t, layer, false, (double)t->whole_grad_bytes, true);
     }
@@ -269,10 +270,11 @@ static void backward(struct vs_train *t, vs_buffer_id grad) {
     vs_emit_give(&t->e, grad);
 }
 
-bool vs_emit_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err) {
+static bool emit(struct vs_plan *plan, struct vs_phase *phase, bool early, struct vs_err *err) {
     struct vs_train t;
     if (!begin(&t, plan, phase, err))
         return false;
+    t.early = early;
     vs_buffer_id root = fetch_root(&t);
     vs_buffer_id x = forward(&t);
     if (!t.e.failed) {
@@ -285,4 +287,12 @@ bool vs_emit_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_
         vs_emit_give(&t.e, plan->reduce_bucket);
     vs_emit_give(&t.e, root);
     return vs_emit_end(&t.e, err);
+}
+
+bool vs_emit_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err) {
+    return emit(plan, phase, false, err);
+}
+
+bool vs_emit_early_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err) {
+    return emit(plan, phase, true, err);
 }

@@ -9,6 +9,8 @@ enum { STEPS_MAX = 4 };
 
 struct step {
     struct vs_phase micro, update;
+    struct vs_phase last; /* the micro-step that sums gradients over the ranks; empty where each
+                             does */
 };
 
 static int64_t accumulation(const struct vs_simulation *s) {
@@ -39,14 +41,16 @@ static bool walk_step(struct vs_simulation *s, struct step *step, struct vs_err 
  * timed; without managed memory the walks so far have said all. */
 static bool time_step(struct vs_simulation *s, struct step *step, double *seconds,
                       struct vs_err *err) {
-    double micro_s, update_s, accum = (double)accumulation(s);
+    double micro_s, update_s, accum = (double)accumulation(s), last_s = 0;
+    bool apart = step->last.ops.count > 0;
     vs_clear_sums(&s->x);
     if ((s->x.pages && !vs_walk(&s->x, &step->micro, false, err)) ||
-        !vs_time_phase(&s->x, &step->micro, VS_NO_OP, accum, &micro_s, err) ||
+        !vs_time_phase(&s->x, &step->micro, VS_NO_OP, accum - apart, &micro_s, err) ||
+        (apart && !vs_time_phase(&s->x, &step->last, VS_NO_OP, 1, &last_s, err)) ||
         (s->x.pages && !vs_walk(&s->x, &step->update, false, err)) ||
         !vs_time_phase(&s->x, &step->update, VS_NO_OP, 1, &update_s, err))
         return false;
-    *seconds = micro_s * accum + update_s;
+    *seconds = micro_s * (accum - apart) + last_s + update_s;
     return true;
 }
 
@@ -77,10 +81,16 @@ static void report_speed(struct vs_simulation *s, double seconds) {
     s->main_s = seconds;
 }
 
+static bool emit_micro_steps(struct vs_simulation *s, struct step *step, struct vs_err *err) {
+    if (accumulation(s) < 2 || s->plan.ranks < 2 || s->plan.shard.grads)
+        return vs_emit_micro_step(&s->plan, &step->micro, err);
+    return vs_emit_early_micro_step(&s->plan, &step->micro, err) &&
+           vs_emit_micro_step(&s->plan, &step->last, err);
+}
+
 static bool drive(struct vs_simulation *s, struct step *step, struct vs_err *err) {
     double seconds;
-    if (!vs_emit_micro_step(&s->plan, &step->micro, err) ||
-        !vs_emit_optimizer_step(&s->plan, &step->update, err))
+    if (!emit_micro_steps(s, step, err) || !vs_emit_optimizer_step(&s->plan, &step->update, err))
         return false;
     uint64_t before = vs_executor_state(&s->x);
     for (int i = 0; i < STEPS_MAX && !vs_is_over(s); i++) {
@@ -106,5 +116,6 @@ bool vs_drive_train(struct vs_simulation *s, struct vs_err *err) {
     bool ok = drive(s, &step, err);
     vs_phase_release(&step.micro);
     vs_phase_release(&step.update);
+    vs_phase_release(&step.last);
     return ok;
 }

@@ -21,6 +21,13 @@ static unsigned gathered_ahead(const struct vs_plan *plan) {
     return (unsigned)ahead;
 }
 
+/* Engines that gather a bounded number of elements ahead wait for units that are larger. */
+static bool exposed(const struct vs_plan *plan) {
+    const struct vs_case *c = plan->c;
+    double most = vs_engine_number(c->engine, "prefetch_elements", NULL, 0);
+    return most > 0 && (double)c->model->params_linear / c->model->layers > most;
+}
+
 static bool take_group(struct vs_plan *plan, int64_t stage, struct vs_err *err) {
     const struct vs_values *axes = &plan->c->axes;
     int64_t group = vs_count(axes, VS_AXIS_ZERO_GROUP);
@@ -59,6 +66,8 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         plan->gather_units = true;
         plan->prefetch = gathered_ahead(plan);
         plan->overlap = plan->prefetch > 1 ? plan->prefetch : 1;
+        if (exposed(plan))
+            plan->overlap = plan->prefetch = 0;
     }
     return true;
 }

@@ -1,0 +1,315 @@
+/* What training engines and the axes of sharding, checkpoints, adapters and 8 bits do to bytes, in
+ * closed form on the toy model, and what is refused. */
+#include <string.h>
+
+#include "run/lower.h"
+#include "sim_helpers.h"
+
+static struct vs_plan plan;
+static struct vs_phase phase;
+static struct vs_executor x;
+
+static void forget(void) {
+    vs_executor_release(&x);
+    vs_plan_release(&plan);
+    vs_phase_release(&phase);
+    memset(&plan, 0, sizeof plan);
+    memset(&phase, 0, sizeof phase);
+}
+
+static void end(void) {
+    forget();
+    sim_end();
+}
+
+#define EIGHT "--hw h100-sxm --gpus 8 --model toy --task train --seq 64 "
+#define DEEPSPEED EIGHT "--engine deepspeed --method full --precision mixed-bf16 "
+#define ONE "--hw h100-sxm --model toy --task train --seq 64 "
+static const uint64_t P = TOY_PARAMS;
+
+/* Bytes that last, of one tag, on the GPU or in host memory; a buffer by its own name is left out.
+ */
+static uint64_t lasting(const char *words, enum vs_tag tag, bool gpu, const char *without) {
+    uint64_t bytes = 0;
+    forget();
+    sim_plan(&plan, words);
+    for (size_t i = 0; i < plan.buffers.count; i++) {
+        const struct vs_buffer *b = &plan.buffers.at[i];
+        if (b->tag == tag && vs_on_gpu(b->home) == gpu && !vs_streq(b->what, without))
+            bytes += b->bytes;
+    }
+    return bytes;
+}
+
+/* Most bytes of a tag that a micro-step takes beside what lasts. */
+static uint64_t most(const char *words, enum vs_tag tag, bool gpu) {
+    uint64_t held = 0, peak = 0;
+    forget();
+    sim_plan(&plan, words);
+    size_t first = plan.buffers.count;
+    sim_micro_step(&plan, &phase);
+    for (size_t i = 0; i < phase.mem.count; i++) {
+        const struct vs_mem_action *m = &phase.mem.at[i];
+        const struct vs_buffer *b = &plan.buffers.at[m->buffer];
+        if (m->buffer < first || b->tag != tag || vs_on_gpu(b->home) != gpu)
+            continue;
+        held = m->verb == VS_MEM_GIVE ? held - b->bytes : held + b->bytes;
+        peak = held > peak ? held : peak;
+    }
+    return peak;
+}
+
+static double element_traffic(const char *words, const char *what) {
+    double bytes = 0;
+    forget();
+    sim_plan(&plan, words);
+    sim_micro_step(&plan, &phase);
+    for (size_t i = 0; i < phase.ops.count; i++)
+        if (vs_streq(phase.ops.at[i].what, what))
+            bytes += phase.ops.at[i].bytes;
+    return bytes;
+}
+
+/* ---- sharding ---- */
+
+/* Mixed precision, N ranks: 2 of weights, 2 of gradients, 4 of master copy and 8 of Adam states per
+ * parameter; stage 1 shards the last two, 2 gradients too, 3 weights too. */
+START_TEST(zero_bytes_per_rank) {
+    static const struct {
+        const char *zero;
+        unsigned weights, gradients, optimizer; /* ranks that share them */
+    } CASES[] = {{"0", 1, 1, 1}, {"1", 1, 1, 8}, {"2", 1, 8, 8}, {"3", 8, 8, 8}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        const char *words = vs_arena_printf(&sim_arena, DEEPSPEED "--zero %s", CASES[i].zero);
+        ck_assert_uint_eq(lasting(words, VS_TAG_WEIGHTS, true, ""), 2 * P / CASES[i].weights);
+        ck_assert_uint_eq(lasting(words, VS_TAG_GRADIENTS, true, "reduce buckets"),
+                          2 * P / CASES[i].gradients);
+        ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, true, ""), 12 * P / CASES[i].optimizer);
+    }
+}
+END_TEST
+
+/* Two groups of four: each rank holds a quarter; the all-reduce between groups is one more
+ * collective for every reduce-scatter. */
+START_TEST(groups_replicate) {
+    const char *words = DEEPSPEED "--zero 3 --zero-group 4";
+    ck_assert_uint_eq(lasting(words, VS_TAG_WEIGHTS, true, ""), 2 * P / 4);
+    ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, true, ""), 12 * P / 4);
+    sim_micro_step(&plan, &phase);
+    double scattered = 0, summed = 0;
+    for (size_t i = 0; i < phase.ops.count; i++) {
+        const struct vs_op *op = &phase.ops.at[i];
+        scattered += vs_streq(op->what, "reduce-scatter") ? op->bytes : 0;
+        summed += vs_streq(op->what, "all-reduce") && op->replicas ? op->bytes : 0;
+        if (op->kind == VS_WORK_GATHER)
+            ck_assert_uint_eq(op->group, 4);
+    }
+    ck_assert_double_eq(scattered, 2.0 * (double)P);
+    ck_assert_double_eq(summed, scattered);
+    ck_assert_uint_eq(lasting(DEEPSPEED "--zero 3 --zero-group 8", VS_TAG_WEIGHTS, true, ""),
+                      2 * P / 8);
+}
+END_TEST
+
+/* Ranks that hold whole gradients sum them once a step, in its last micro-step; shards are reduced
+ * in each. */
+START_TEST(gradients_summed_once) {
+    struct vs_err err = {0};
+    for (unsigned early = 0; early < 2; early++) {
+        double reduced = 0;
+        forget();
+        sim_plan(&plan, DEEPSPEED "--zero 1 --accum 4");
+        ck_assert(early ? vs_emit_early_micro_step(&plan, &phase, &err)
+                        : vs_emit_micro_step(&plan, &phase, &err));
+        for (size_t i = 0; i < phase.ops.count; i++)
+            reduced += phase.ops.at[i].lane == VS_LANE_COMM ? phase.ops.at[i].bytes : 0;
+        ck_assert_double_eq(reduced, early ? 0 : 2.0 * (double)P);
+    }
+}
+END_TEST
+
+/* A ring of 4 inside a node of 8 moves 3/4 of the array at the node's bus; between the two groups
+ * each rank sums its quarter over two, and four rings share the bus. */
+START_TEST(collectives_of_groups) {
+    struct vs_rates r;
+    vs_rates_init(&r, sim_case(DEEPSPEED "--zero 3 --zero-group 4"), 0);
+    const struct vs_op inside = {.kind = VS_WORK_GATHER, .bytes = 8e9, .group = 4};
+    const struct vs_op across = {
+        .kind = VS_WORK_ALL_REDUCE, .bytes = 8e9, .group = 4, .replicas = true};
+    ck_assert_double_eq(vs_cost(&r, &inside).needs[0].amount, 6e9);
+    ck_assert_double_eq(vs_cost(&r, &across).needs[0].amount, 2 * 8e9 / 2);
+}
+END_TEST
+
+/* In host memory: 12 bytes of states and master copies and 4 of gradients, added up in fp32, for
+ * each parameter of a rank; parameters too with their own offload: 18. */
+START_TEST(offloaded_optimizer) {
+    const char *words = DEEPSPEED "--zero 2 --offload-optim cpu";
+    ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, true, ""), 0);
+    ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, false, ""), 12 * P / 8);
+    ck_assert_uint_eq(lasting(words, VS_TAG_GRADIENTS, false, ""), 4 * P / 8);
+    ck_assert_uint_eq(lasting(words, VS_TAG_WEIGHTS, true, ""), 2 * P);
+    const char *all = DEEPSPEED "--zero 3 --offload-optim cpu --offload-param cpu";
+    ck_assert_uint_eq(lasting(all, VS_TAG_WEIGHTS, false, "") +
+                          lasting(all, VS_TAG_GRADIENTS, false, "") +
+                          lasting(all, VS_TAG_OPTIMIZER, false, ""),
+                      18 * P / 8);
+    ck_assert_uint_eq(lasting(all, VS_TAG_WEIGHTS, true, ""), 0);
+}
+END_TEST
+
+/* Two buckets of the given size in stages 1 and 2, one in stage 3; none without sharding. */
+START_TEST(reduce_buckets) {
+    static const uint64_t COUNT[] = {0, 2, 2, 1};
+    for (unsigned stage = 0; stage < 4; stage++) {
+        const char *words =
+            vs_arena_printf(&sim_arena, DEEPSPEED "--zero-bucket 16MiB --zero %u", stage);
+        uint64_t all = lasting(words, VS_TAG_GRADIENTS, true, "");
+        ck_assert_uint_eq(all - lasting(words, VS_TAG_GRADIENTS, true, "reduce buckets"),
+                          COUNT[stage] * 16 * MIB);
+    }
+}
+END_TEST
+
+/* LitGPT holds the whole model beside its shard. */
+START_TEST(whole_model_kept) {
+    const char *words = EIGHT "--engine litgpt --method lora --precision bf16 --zero 3";
+    const struct vs_outcome *o = sim_memory(words);
+    ck_assert_uint_ge(sim_tag(o, "gpu0", "weights"), 2 * P + 2 * P / 8);
+    ck_assert_uint_le(sim_tag(o, "gpu0", "weights"), 2 * P + 2 * P / 8 + 64 * KIB);
+}
+END_TEST
+
+/* ---- checkpoints ---- */
+
+/* By operator: 2d of the input and 2Q + 2KV + 2f of outputs for each of 4 layers and 64 tokens
+ * (d = Q = KV = 256, f = 1024). */
+START_TEST(checkpoints_by_operator) {
+    ck_assert_uint_eq(most(ONE "--engine ideal --ckpt op", VS_TAG_CHECKPOINTS, true),
+                      4 * 64 * 2 * (256 + 256 + 256 + 1024));
+    ck_assert_uint_eq(most(ONE "--engine ideal --ckpt full", VS_TAG_CHECKPOINTS, true),
+                      4 * 64 * 2 * 256);
+}
+END_TEST
+
+/* In host memory: all eight inputs there, and never more than four on the GPU: two that wait to
+ * leave, that of the layer, and what it puts out for the next. */
+START_TEST(checkpoints_on_host) {
+    static const uint64_t INPUT = 64 * 2 * 256;
+    const char *words = ONE "--engine ideal --ckpt full --ckpt-offload cpu --set model.layers=8";
+    ck_assert_uint_eq(most(words, VS_TAG_CHECKPOINTS, false), 8 * INPUT);
+    ck_assert_uint_le(most(words, VS_TAG_CHECKPOINTS, true), 4 * INPUT);
+    sim_refused(ONE "--engine ideal --ckpt sqrt --ckpt-offload cpu", "expected --ckpt full");
+    sim_refused(ONE "--engine ideal --ckpt none --ckpt-offload cpu", "expected --ckpt full");
+}
+END_TEST
+
+/* ---- what is trained ---- */
+
+/* A saved module is trained in a 16-bit copy beside the frozen one: 2 of weights and 2 of gradients
+ * more per parameter, and 4 of states. */
+START_TEST(saved_modules) {
+#define LORA ONE "--engine ideal --method lora --lora-rank 8 --lora-targets q "
+    static const uint64_t HEAD = TOY_LINEAR;
+    uint64_t weights = lasting(LORA, VS_TAG_WEIGHTS, true, "");
+    uint64_t gradients = lasting(LORA, VS_TAG_GRADIENTS, true, "");
+    uint64_t states = lasting(LORA, VS_TAG_OPTIMIZER, true, "");
+    const char *both = LORA "--lora-save embed+head";
+    ck_assert_uint_eq(lasting(both, VS_TAG_WEIGHTS, true, "") - weights, 2 * 2 * HEAD);
+    ck_assert_uint_eq(lasting(both, VS_TAG_GRADIENTS, true, "") - gradients, 2 * 2 * HEAD);
+    ck_assert_uint_eq(lasting(both, VS_TAG_OPTIMIZER, true, "") - states, 2 * 4 * HEAD);
+    ck_assert_uint_eq(lasting(LORA "--lora-save head", VS_TAG_WEIGHTS, true, "") - weights,
+                      2 * HEAD);
+    sim_refused(ONE "--engine ideal --method full --lora-save head", "does not apply to --method");
+    sim_refused(LORA "--lora-save norm", "expected one of embed, head");
+}
+END_TEST
+
+/* Rank 8 beside a head of 4096 x 256: 8 (4096 + 256) parameters, fp32; LitGPT has them in bf16. */
+START_TEST(adapted_head) {
+    uint64_t without = lasting(LORA, VS_TAG_ADAPTERS, true, "");
+    const char *with = ONE "--engine ideal --method lora --lora-rank 8 --lora-targets q+head";
+    ck_assert_uint_eq(lasting(with, VS_TAG_ADAPTERS, true, "") - without, 4 * 8 * (4096 + 256));
+    const char *half = ONE "--engine litgpt --method lora --lora-rank 8 --lora-targets head";
+    ck_assert_uint_eq(lasting(half, VS_TAG_ADAPTERS, true, ""), 2 * 8 * (4096 + 256));
+}
+END_TEST
+
+/* Gradients go as backward makes them: what is held at once is the head and one layer. */
+START_TEST(optimizer_in_backward) {
+#define IN_BACKWARD ONE "--engine torchtune --method full --precision bf16 --optim-in-bwd on "
+    const struct vs_outcome *plain =
+        sim_memory(ONE "--engine torchtune --method full --precision bf16");
+    const struct vs_outcome *early = sim_memory(IN_BACKWARD);
+    ck_assert_double_eq(sim_bytes(plain, VS_METRIC_GRADIENTS_GIB), 2.0 * (double)P);
+    ck_assert_double_le(sim_bytes(early, VS_METRIC_GRADIENTS_GIB),
+                        2.0 * (TOY_LINEAR + TOY_LAYER + 256));
+    ck_assert_double_eq(sim_bytes(early, VS_METRIC_OPTIMIZER_GIB), 4.0 * (double)P);
+    sim_refused(IN_BACKWARD "--accum 2", "expected --accum 1");
+}
+END_TEST
+
+/* ---- 8 bits ---- */
+
+/* Weights stay in 16 bit with their fp32 master copies; products run at the 8-bit rate, after casts
+ * of weights and inputs, or weights and output gradients, at 5 bytes per element. */
+START_TEST(eight_bit_matrices) {
+#define FP8 ONE "--engine fsdp2 --method full --weights bf16 --compile on --precision "
+    ck_assert_uint_eq(lasting(FP8 "mixed-fp8", VS_TAG_WEIGHTS, true, ""), 2 * P);
+    ck_assert_uint_eq(lasting(FP8 "mixed-fp8", VS_TAG_OPTIMIZER, true, ""), 12 * P);
+    struct vs_rates r;
+    vs_rates_init(&r, sim_case(FP8 "mixed-fp8"), 0);
+    struct vs_op op = {.kind = VS_WORK_GEMM, .flops = 1e12};
+    double half = vs_cost(&r, &op).needs[0].amount;
+    op.fp8 = true;
+    ck_assert_near(half / vs_cost(&r, &op).needs[0].amount, 2 * 1.08, 0.01);
+    double in = 5 * 256 + 256 + 1024;      /* q k v gate up, o, down */
+    double out = 4 * 256 + 2 * 1024 + 256; /* q k v o, gate up, down */
+    if (!plan.c->model->gated_mlp) {
+        in -= 256;
+        out -= 1024;
+    }
+    ck_assert_near(element_traffic(FP8 "mixed-fp8", "cast to 8 bit"),
+                   4 * 5 * (2.0 * TOY_LINEAR + 64 * (in + out)), 1e-9);
+    ck_assert_double_eq(element_traffic(FP8 "mixed-bf16", "cast to 8 bit"), 0);
+    sim_refused("--hw a100-80g-sxm --model toy --task train --engine fsdp2 --precision mixed-fp8",
+                "has no 8-bit floating point");
+}
+END_TEST
+
+/* ---- bad input ---- */
+
+START_TEST(refused) {
+    sim_refused(DEEPSPEED "--zero 3 --zero-group 3", "does not divide the 8");
+    sim_refused(DEEPSPEED "--zero 3 --zero-group 16", "does not divide the 8");
+    sim_refused(DEEPSPEED "--zero 0 --zero-group 4", "expected --zero 1, 2 or 3");
+    sim_refused(DEEPSPEED "--zero-group 0", "--zero-group");
+    sim_refused(DEEPSPEED "--zero-bucket much", "--zero-bucket");
+    sim_refused(EIGHT "--engine deepspeed --precision mixed-fp8", "does not support it");
+    sim_refused(EIGHT "--engine unsloth --method lora", "several devices are not modelled");
+    sim_refused(ONE "--engine unsloth --method full", "does not support it");
+    sim_refused(ONE "--engine torchtune --ckpt op", "does not support it");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("train_engines");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, NULL, end);
+    tcase_add_test(tests, zero_bytes_per_rank);
+    tcase_add_test(tests, groups_replicate);
+    tcase_add_test(tests, gradients_summed_once);
+    tcase_add_test(tests, collectives_of_groups);
+    tcase_add_test(tests, offloaded_optimizer);
+    tcase_add_test(tests, reduce_buckets);
+    tcase_add_test(tests, whole_model_kept);
+    tcase_add_test(tests, checkpoints_by_operator);
+    tcase_add_test(tests, checkpoints_on_host);
+    tcase_add_test(tests, saved_modules);
+    tcase_add_test(tests, adapted_head);
+    tcase_add_test(tests, optimizer_in_backward);
+    tcase_add_test(tests, eight_bit_matrices);
+    tcase_add_test(tests, refused);
+    suite_add_tcase(suite, tests);
+    return sim_main(suite);
+}
