@@ -92,8 +92,10 @@ static void put_row(struct chart *chart, const struct vs_outcome *point, const c
     const double value = point->metrics[speed_metric(chart->sweep)];
     chart->rows++;
     (void)vs_print_g9(speed, point->fits && isfinite(value) ? value : 0);
+    /* Only bars have the colour of an engine, and a place in the legend. */
+    const bool bar = point->fits || chart->sweep->fit_count == 0;
     vs_text_printf(&chart->data, "%zu\t%s\t%zu\t%d\t", chart->rows, speed,
-                   engine_index(chart, point), point->fits ? 0 : 1);
+                   bar ? engine_index(chart, point) : 1, point->fits ? 0 : 1);
     put_safe(&chart->data, remark, strlen(remark));
     vs_text_add(&chart->data, "\t");
     put_label(chart, point->label && point->label[0] != '\0' ? point->label : "plain");
@@ -147,8 +149,8 @@ static void put_script(struct chart *chart, const char *template) {
     if (sweep->fit_count == 0)
         vs_text_add(&remark, "nothing fits");
     else if (chart->fit_rows < sweep->fit_count)
-        vs_text_printf(&remark, "the %zu fastest of %zu strategies that fit", chart->fit_rows,
-                       sweep->fit_count);
+        vs_text_printf(&remark, "the first %zu of %zu strategies that fit, as ranked",
+                       chart->fit_rows, sweep->fit_count);
     else
         vs_text_printf(&remark, "%zu strateg%s", sweep->fit_count,
                        sweep->fit_count == 1 ? "y fits" : "ies fit");
