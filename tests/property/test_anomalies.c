@@ -1,27 +1,7 @@
 /* Worked examples of what breaks expectations in the real world too: with shared resources more
  * bandwidth can be slower, with best fit more memory can hold less. A law must not claim more. */
-#include <string.h>
-
 #include "des/des.h"
-#include "run/lower.h"
-#include "unit/sim_helpers.h"
-
-static struct vs_plan plan;
-static struct vs_phase phase;
-static struct vs_executor x;
-
-static void forget(void) {
-    vs_executor_release(&x);
-    vs_plan_release(&plan);
-    vs_phase_release(&phase);
-    memset(&plan, 0, sizeof plan);
-    memset(&phase, 0, sizeof phase);
-}
-
-static void end(void) {
-    forget();
-    sim_end();
-}
+#include "unit/plan_helpers.h"
 
 /* Faster is later: a copy of 10 units feeds a kernel of 10 units; beside it runs a kernel of 10
  * units on the same memory (1 unit a second), and then 20 s of other work.

@@ -1,26 +1,6 @@
 /* Generation: weights, KV cache, closed forms of prefill and decode, and interpolated decoding
  * against every step run out. */
-#include <string.h>
-
-#include "run/lower.h"
-#include "sim_helpers.h"
-
-static struct vs_plan plan;
-static struct vs_phase phase;
-static struct vs_executor x;
-
-static void forget(void) {
-    vs_executor_release(&x);
-    vs_plan_release(&plan);
-    vs_phase_release(&phase);
-    memset(&plan, 0, sizeof plan);
-    memset(&phase, 0, sizeof phase);
-}
-
-static void end(void) {
-    forget();
-    sim_end();
-}
+#include "plan_helpers.h"
 
 static double sum(enum vs_work_kind kind, bool flops) {
     double all = 0;

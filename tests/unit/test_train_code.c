@@ -8,25 +8,7 @@
  * and with every norm its output, 2d, where a matrix reads it. */
 #include <string.h>
 
-#include "run/lower.h"
-#include "sim_helpers.h"
-
-static struct vs_plan plan;
-static struct vs_phase phase;
-static struct vs_executor x;
-
-static void forget(void) {
-    vs_executor_release(&x);
-    vs_plan_release(&plan);
-    vs_phase_release(&phase);
-    memset(&plan, 0, sizeof plan);
-    memset(&phase, 0, sizeof phase);
-}
-
-static void end(void) {
-    forget();
-    sim_end();
-}
+#include "plan_helpers.h"
 
 enum { SEQ = 1024, STATISTICS = 8 };
 #define TRAIN "--hw toy --engine ideal --task train --kernels eager "

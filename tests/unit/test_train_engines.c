@@ -1,26 +1,6 @@
 /* What training engines and the axes of sharding, checkpoints, adapters and 8 bits do to bytes, in
  * closed form on the toy model, and what is refused. */
-#include <string.h>
-
-#include "run/lower.h"
-#include "sim_helpers.h"
-
-static struct vs_plan plan;
-static struct vs_phase phase;
-static struct vs_executor x;
-
-static void forget(void) {
-    vs_executor_release(&x);
-    vs_plan_release(&plan);
-    vs_phase_release(&phase);
-    memset(&plan, 0, sizeof plan);
-    memset(&phase, 0, sizeof phase);
-}
-
-static void end(void) {
-    forget();
-    sim_end();
-}
+#include "plan_helpers.h"
 
 #define EIGHT "--hw h100-sxm --gpus 8 --model toy --task train --seq 64 "
 #define DEEPSPEED EIGHT "--engine deepspeed --method full --precision mixed-bf16 "

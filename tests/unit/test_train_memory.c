@@ -5,27 +5,7 @@
  * (eager norms, bf16, flash attention):
  *   full  16d + 4Q + 4KV + 8f + 4nh + 8      frozen  8d + 4Q + 4KV + 6f + 4nh + 8
  * The last 8 are the two norms' fp32 scales, which the plan leaves out. */
-#include <string.h>
-
-#include "run/lower.h"
-#include "sim_helpers.h"
-
-static struct vs_plan plan;
-static struct vs_phase phase;
-static struct vs_executor x;
-
-static void forget(void) {
-    vs_executor_release(&x);
-    vs_plan_release(&plan);
-    vs_phase_release(&phase);
-    memset(&plan, 0, sizeof plan);
-    memset(&phase, 0, sizeof phase);
-}
-
-static void end(void) {
-    forget();
-    sim_end();
-}
+#include "plan_helpers.h"
 
 #define TRAIN "--hw toy --engine ideal --task train "
 #define EAGER "--kernels eager "

@@ -1,26 +1,7 @@
 /* Whole training runs: states, published peaks, where the 70B stops, work and time of a step. */
 #include <stdio.h>
-#include <string.h>
 
-#include "run/lower.h"
-#include "sim_helpers.h"
-
-static struct vs_plan plan;
-static struct vs_phase phase;
-static struct vs_executor x;
-
-static void forget(void) {
-    vs_executor_release(&x);
-    vs_plan_release(&plan);
-    vs_phase_release(&phase);
-    memset(&plan, 0, sizeof plan);
-    memset(&phase, 0, sizeof phase);
-}
-
-static void end(void) {
-    forget();
-    sim_end();
-}
+#include "plan_helpers.h"
 
 static double bytes_of(const struct vs_outcome *o, enum vs_metric metric) {
     return nearbyint(sim_bytes(o, metric));
