@@ -46,7 +46,8 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     const struct vs_cli_values *values = &cli->values;
     const struct vs_outcome *outcome = NULL;
     struct vs_request *request = VS_NEW(cli->arena, struct vs_request);
-    const struct vs_run_options options = {.timeline = values->timeline != NULL, .intervals = true};
+    const struct vs_run_options options = {
+        .timeline = values->timeline != NULL, .remedies = true, .intervals = true};
     if (!request)
         return vs_err_nomem(err);
     request->set_paths = cli->grid.set_paths;

@@ -131,6 +131,17 @@ static void member_utilization(struct vs_json_writer *w, const struct vs_outcome
     vs_json_end(w, '}');
 }
 
+/* Only where something was looked for: a sweep has its own answer. */
+static void member_remedies(struct vs_json_writer *w, const struct vs_outcome *outcome) {
+    if (!outcome->remedies)
+        return;
+    vs_json_key(w, "fits_with");
+    vs_json_array(w);
+    for (size_t i = 0; i < outcome->remedy_count; i++)
+        vs_json_string(w, outcome->remedies[i]);
+    vs_json_end(w, ']');
+}
+
 void vs_report_outcome_json(struct vs_json_writer *w, const struct vs_outcome *outcome) {
     member_string(w, "hw", outcome->hw);
     member_string(w, "machine", outcome->machine);
@@ -143,6 +154,7 @@ void vs_report_outcome_json(struct vs_json_writer *w, const struct vs_outcome *o
     vs_json_boolean(w, outcome->fits);
     vs_json_key(w, "oom");
     vs_report_oom_json(w, outcome->fits ? NULL : outcome->oom);
+    member_remedies(w, outcome);
     member_metrics(w, outcome);
     member_memory(w, outcome);
     member_utilization(w, outcome);

@@ -60,10 +60,22 @@ static void put_oom(const struct page *page, const struct vs_oom_outcome *oom) {
     }
 }
 
+/* One change that is enough, the mildest first. */
+static void put_remedies(const struct page *page, const struct vs_outcome *outcome) {
+    if (outcome->remedies && outcome->remedy_count == 0)
+        vs_text_add(page->out, "  no single change that was tried makes it fit\n");
+    for (size_t i = 0; i < outcome->remedy_count; i++) {
+        vs_text_add(page->out, i == 0 ? "  fits with  " : "         or  ");
+        vs_put(page->out, outcome->remedies[i]);
+        vs_text_add(page->out, "\n");
+    }
+}
+
 static void put_verdict(const struct page *page, const struct vs_outcome *outcome) {
     vs_text_add(page->out, "\n");
     if (!outcome->fits && outcome->oom) {
         put_oom(page, outcome->oom);
+        put_remedies(page, outcome);
         return;
     }
     vs_put_paint(page->out, page->color, outcome->fits ? "1;32" : "1;31",

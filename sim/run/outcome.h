@@ -85,6 +85,8 @@ struct vs_outcome {
     uint64_t plan_digest; /* equal for equal plans */
     bool fits;
     const struct vs_oom_outcome *oom; /* NULL when it fits */
+    const char *const *remedies; /* options, each of which makes it fit; NULL = not looked for */
+    size_t remedy_count;
     double metrics[VS_METRIC_COUNT];
     const struct vs_pool_outcome *pools;
     size_t pool_count;

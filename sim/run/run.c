@@ -3,6 +3,7 @@
 #include "run/intervals.h"
 #include "run/plan_json.h"
 #include "run/point.h"
+#include "run/remedy.h"
 
 static bool resolve(struct vs_catalog *catalog, const struct vs_request *request, struct vs_case *c,
                     struct vs_err *err) {
@@ -27,6 +28,8 @@ bool vs_run(struct vs_arena *arena, const struct vs_request *request,
     if (!catalog)
         return vs_err_nomem(err);
     return resolve(catalog, request, &c, err) && vs_point_run(arena, &c, options, outcome, err) &&
+           (!options->remedies || (*outcome)->fits ||
+            vs_remedies_find(arena, catalog, request, &c, outcome, err)) &&
            (!options->intervals || options->capacity_only || add_intervals(arena, outcome, err));
 }
 

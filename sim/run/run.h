@@ -22,6 +22,7 @@ struct vs_run_options {
     bool stop_at_oom; /* with capacity_only: ends at the first failure; memory figures are those so
                          far */
     bool timeline;    /* keep spans and levels */
+    bool remedies;    /* where it doesn't fit, find what would make it */
     bool intervals;   /* attach 80 % intervals from the committed error table */
 };
 
