@@ -7,8 +7,9 @@
 
 enum { FEW_TOKENS = 8 /* llama.cpp: matrix-vector kernels up to 8 columns */ };
 
+/* A cache in host memory has its room from the start. */
 static bool grows(const struct vs_plan *plan) {
-    return vs_is(&plan->c->axes, VS_AXIS_KV_ALLOC, "dynamic");
+    return vs_is(&plan->c->axes, VS_AXIS_KV_ALLOC, "dynamic") && !plan->attention_on_cpu;
 }
 
 static uint8_t kv_home(const struct vs_plan *plan, uint32_t layer) {

@@ -187,6 +187,23 @@ static void host_work(struct vs_pass *p, uint32_t layer, vs_weight_filter wanted
     vs_pass_matrices(p, l->first_weight, l->weight_count, wanted, what);
 }
 
+/* Some stacks attend to the prompt on the device and move its keys and values out behind it. */
+static bool attention_on_cpu(const struct vs_pass *p) {
+    return p->plan->attention_on_cpu && (p->few || !vs_pass_rule(p, "prefill_attention", "gpu"));
+}
+
+static void cache_to_host(struct vs_pass *p, uint32_t layer) {
+    vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
+    vs_emit_op(&p->e, &(struct vs_op){
+                          .kind = VS_WORK_COPY,
+                          .lane = VS_LANE_D2H,
+                          .what = "new keys and values",
+                          .layer = (int32_t)layer,
+                          .pinned = true,
+                          .bytes = (double)p->batch *
+                                   (double)vs_plan_kv_bytes(p->plan, layer, p->cells - p->past)});
+}
+
 static void layer_pass(struct vs_pass *p, uint32_t layer) {
     const struct vs_layer *l = &p->plan->layers[layer];
     bool streamed = p->plan->streaming;
@@ -201,8 +218,10 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
                      "linear layers");
     if (!streamed)
         host_work(p, layer, host_matrix, 1, "linear layers");
-    vs_pass_go_to_cpu(p, l->on_cpu || p->plan->attention_on_cpu, (int32_t)layer);
+    vs_pass_go_to_cpu(p, l->on_cpu || attention_on_cpu(p), (int32_t)layer);
     vs_pass_mix(p, layer);
+    if (p->plan->attention_on_cpu && !attention_on_cpu(p))
+        cache_to_host(p, layer);
     all_reduce(p, (int32_t)layer, "all-reduce of attention");
     vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
     vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? is_expert : device_expert,

@@ -21,7 +21,8 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     if (c->task == VS_TASK_TRAIN)
         return true;
     bool embed_on_host = vs_streq(vs_engine_rule(c->engine, "embeddings", "gpu"), "host");
-    bool cpu = !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream");
+    bool cpu =
+        !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream") && !vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk");
     uint32_t layers = c->model->layers, on_gpu = layers_on_gpu(c);
     uint32_t first = on_gpu < layers ? layers - on_gpu : 0;
     for (uint32_t l = 0; l < first; l++) {
