@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 #include "hw/machine.h"
+#include "plan/block.h"
 #include "plan/pass.h"
 #include "plan/rules/compute_buffer.h"
 
@@ -67,7 +68,9 @@ static void take_compute_buffers(struct vs_emit *e) {
 bool vs_emit_provision(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err) {
     struct vs_emit e;
     vs_emit_begin(&e, plan, phase, "provision");
-    if (!grows(plan) && plan->kv_block == 0)
+    if (plan->block.batches > 0)
+        vs_block_take_cache(&e);
+    else if (!grows(plan) && plan->kv_block == 0)
         take_cache(&e);
     take_states(&e);
     if (vs_streq(vs_engine_rule(plan->c->engine, "compute_buffer", ""), "graph"))

@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 #include "hw/machine.h"
+#include "plan/block.h"
 
 static bool is_expert(const struct vs_weight *w) {
     return w->tensor->role >= VS_ROLE_EXPERT_GATE && w->tensor->role <= VS_ROLE_EXPERT_DOWN;
@@ -263,6 +264,10 @@ static void head_pass(struct vs_pass *p) {
 }
 
 void vs_pass_layers(struct vs_pass *p, bool head) {
+    if (p->plan->block.batches > 0) {
+        vs_block_pass(p, head);
+        return;
+    }
     p->on_cpu = p->plan->layers[0].on_cpu && !takes_over(p);
     p->e.device = 0;
     for (uint32_t layer = 0; layer < p->m->layers && !p->e.failed; layer++) {
