@@ -145,6 +145,9 @@ bool vs_emit_decode(struct vs_plan *plan, uint64_t past, struct vs_phase *phase,
     if (!begin(&p, plan, phase, "decode", err))
         return false;
     set_pass(&p, 1, past, true);
+    /* A host thread that attends brings no layers meanwhile, where one thread does both. */
+    if (plan->attention_on_cpu && vs_pass_rule(&p, "cpu_attention", "blocks"))
+        p.fetch.ahead = p.fetch.overlap = 0;
     vs_pass_layers(&p, true);
     sample(&p, false);
     return vs_emit_end(&p.e, err);
