@@ -1,7 +1,7 @@
 /* llama.cpp's split between GPUs and CPU: the last N layers live on the GPUs, the others in host
- * memory, where the CPU computes them unless they are streamed. N = layers + 1 moves the output matrix too; token embeddings
- * stay on the host unless they are the output matrix as well. --gpu-layers auto is resolved before
- * a plan is made. */
+ * memory, where the CPU computes them unless they are streamed. N = layers + 1 moves the output
+ * matrix too; token embeddings stay on the host unless they are the output matrix as well.
+ * --gpu-layers auto is resolved before a plan is made. */
 #include "strategy/strategy.h"
 
 #include "engine/engine.h"
