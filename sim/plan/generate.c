@@ -97,6 +97,13 @@ static bool begin(struct vs_pass *p, struct vs_plan *plan, struct vs_phase *phas
     p->torch = vs_pass_rule(p, "activations", "torch");
     p->grows = grows(plan);
     vs_emit_begin(&p->e, plan, phase, name);
+    if (p->grows && vs_pass_rule(p, "kv_growth", "whole")) {
+        p->outgrown = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * (size_t)p->m->layers);
+        if (!p->outgrown)
+            return vs_err_nomem(err);
+        for (size_t i = 0; i < 2 * (size_t)p->m->layers; i++)
+            p->outgrown[i] = VS_NO_BUFFER;
+    }
     return vs_fetch_begin(&p->fetch, plan, false, err);
 }
 

@@ -71,14 +71,18 @@ static void hop(struct vs_pass *p, uint8_t device, int32_t layer) {
 }
 
 /* Growth by concatenation: the longer copy is taken before the old one goes; all of it is read and
- * written. */
+ * written. A cache that is handed from pass to pass as a whole keeps its old copies of all layers
+ * until the pass is over. */
 static void grow_cache(struct vs_pass *p, uint32_t layer) {
     uint64_t half = p->batch * vs_plan_kv_bytes(p->plan, layer, p->cells) / 2;
     for (uint32_t i = 0; i < 2; i++) {
         vs_buffer_id old = p->plan->kv_held[2 * layer + i];
         p->plan->kv_held[2 * layer + i] =
             vs_emit_take(&p->e, VS_TAG_KV, "KV cache", (int32_t)layer, half);
-        vs_emit_give(&p->e, old);
+        if (p->outgrown)
+            p->outgrown[2 * layer + i] = old;
+        else
+            vs_emit_give(&p->e, old);
     }
     if (p->past > 0)
         vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
@@ -277,4 +281,6 @@ void vs_pass_layers(struct vs_pass *p, bool head) {
     }
     if (head && !p->e.failed)
         head_pass(p);
+    for (uint32_t i = 0; p->outgrown && i < 2 * p->m->layers; i++)
+        vs_emit_give(&p->e, p->outgrown[i]);
 }

@@ -180,6 +180,14 @@ START_TEST(zero_inference) {
 }
 END_TEST
 
+/* A cache handed on as a whole: the last step makes 127 cells of all layers beside what the step
+ * that was walked before it left, 123. */
+START_TEST(outgrown_cache) {
+    const struct vs_outcome *o = sim_memory(TOY_ZERO "--prompt 100 --gen 28");
+    ck_assert_near(sim_bytes(o, VS_METRIC_KV_GIB), 4.0 * (123 + 127) * TOY_CELL_BYTES, 1e-3);
+}
+END_TEST
+
 /* Accelerate brings one layer after the other, and lets disk hold what RAM does not. */
 START_TEST(device_map) {
     static const char TOY_HF[] = "--hw toy --model toy --engine hf --task generate --weights fp16 ";
@@ -227,6 +235,7 @@ int main(void) {
     tcase_add_test(tests, cache_crosses_and_is_unpacked);
     tcase_add_test(tests, first_token_is_counted);
     tcase_add_test(tests, zero_inference);
+    tcase_add_test(tests, outgrown_cache);
     tcase_add_test(tests, device_map);
     tcase_add_test(tests, refused);
     suite_add_tcase(suite, tests);
