@@ -71,7 +71,12 @@ static uint64_t mix_policies(uint64_t hash, const struct vs_plan *p) {
                                 p->precision.fp8,
                                 o->in_backward,
                                 p->checkpoint_ops,
-                                p->checkpoints_on_host};
+                                p->checkpoints_on_host,
+                                p->block.batches,
+                                p->block.attention_on_cpu,
+                                (uint64_t)(p->block.cache_gpu * 1e4),
+                                (uint64_t)(p->block.cache_host * 1e4),
+                                (uint64_t)(p->block.hidden_gpu * 1e4)};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         hash = mix_number(hash, numbers[i]);
     hash = mix_text(hash, p->kv_k ? p->kv_k->name : NULL);

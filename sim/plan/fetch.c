@@ -32,11 +32,28 @@ uint64_t vs_largest_fetch_bytes(const struct vs_plan *plan, int32_t unit) {
     return most;
 }
 
+/* What lives on disk is read before it is copied. */
+static void read_from_disk(struct vs_emit *e, int32_t unit) {
+    double bytes = 0;
+    for (size_t i = 0; i < e->plan->weight_count; i++) {
+        const struct vs_weight *w = &e->plan->weights[i];
+        if (w->tensor->layer == unit && w->home == VS_HOME_STORAGE)
+            bytes += (double)w->bytes;
+    }
+    if (bytes > 0)
+        vs_emit_after(e, vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_STORAGE_READ,
+                                                       .lane = VS_LANE_STORAGE,
+                                                       .what = "read layer",
+                                                       .layer = unit,
+                                                       .bytes = bytes}));
+}
+
 /* Each rank brings its shard from the host, if it lives there; then the ranks gather. */
 vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes) {
     const struct vs_plan *plan = e->plan;
     vs_op_id done = VS_NO_OP;
     bool from_host = plan->streaming;
+    read_from_disk(e, unit);
     if (from_host)
         done =
             vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_COPY,

@@ -2,13 +2,15 @@
 
 #include "engine/engine.h"
 #include "hw/machine.h"
+#include "plan/block.h"
 #include "plan/pass.h"
 #include "plan/rules/compute_buffer.h"
 
 enum { FEW_TOKENS = 8 /* llama.cpp: matrix-vector kernels up to 8 columns */ };
 
+/* A cache in host memory has its room from the start. */
 static bool grows(const struct vs_plan *plan) {
-    return vs_is(&plan->c->axes, VS_AXIS_KV_ALLOC, "dynamic");
+    return vs_is(&plan->c->axes, VS_AXIS_KV_ALLOC, "dynamic") && !plan->attention_on_cpu;
 }
 
 static uint8_t kv_home(const struct vs_plan *plan, uint32_t layer) {
@@ -66,7 +68,9 @@ static void take_compute_buffers(struct vs_emit *e) {
 bool vs_emit_provision(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err) {
     struct vs_emit e;
     vs_emit_begin(&e, plan, phase, "provision");
-    if (!grows(plan) && plan->kv_block == 0)
+    if (plan->block.batches > 0)
+        vs_block_take_cache(&e);
+    else if (!grows(plan) && plan->kv_block == 0)
         take_cache(&e);
     take_states(&e);
     if (vs_streq(vs_engine_rule(plan->c->engine, "compute_buffer", ""), "graph"))
@@ -93,6 +97,13 @@ static bool begin(struct vs_pass *p, struct vs_plan *plan, struct vs_phase *phas
     p->torch = vs_pass_rule(p, "activations", "torch");
     p->grows = grows(plan);
     vs_emit_begin(&p->e, plan, phase, name);
+    if (p->grows && vs_pass_rule(p, "kv_growth", "whole")) {
+        p->outgrown = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * (size_t)p->m->layers);
+        if (!p->outgrown)
+            return vs_err_nomem(err);
+        for (size_t i = 0; i < 2 * (size_t)p->m->layers; i++)
+            p->outgrown[i] = VS_NO_BUFFER;
+    }
     return vs_fetch_begin(&p->fetch, plan, false, err);
 }
 
@@ -141,6 +152,9 @@ bool vs_emit_decode(struct vs_plan *plan, uint64_t past, struct vs_phase *phase,
     if (!begin(&p, plan, phase, "decode", err))
         return false;
     set_pass(&p, 1, past, true);
+    /* A host thread that attends brings no layers meanwhile, where one thread does both. */
+    if (plan->attention_on_cpu && vs_pass_rule(&p, "cpu_attention", "blocks"))
+        p.fetch.ahead = p.fetch.overlap = 0;
     vs_pass_layers(&p, true);
     sample(&p, false);
     return vs_emit_end(&p.e, err);

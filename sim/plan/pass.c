@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 #include "hw/machine.h"
+#include "plan/block.h"
 
 static bool is_expert(const struct vs_weight *w) {
     return w->tensor->role >= VS_ROLE_EXPERT_GATE && w->tensor->role <= VS_ROLE_EXPERT_DOWN;
@@ -70,14 +71,18 @@ static void hop(struct vs_pass *p, uint8_t device, int32_t layer) {
 }
 
 /* Growth by concatenation: the longer copy is taken before the old one goes; all of it is read and
- * written. */
+ * written. A cache that is handed from pass to pass as a whole keeps its old copies of all layers
+ * until the pass is over. */
 static void grow_cache(struct vs_pass *p, uint32_t layer) {
     uint64_t half = p->batch * vs_plan_kv_bytes(p->plan, layer, p->cells) / 2;
     for (uint32_t i = 0; i < 2; i++) {
         vs_buffer_id old = p->plan->kv_held[2 * layer + i];
         p->plan->kv_held[2 * layer + i] =
             vs_emit_take(&p->e, VS_TAG_KV, "KV cache", (int32_t)layer, half);
-        vs_emit_give(&p->e, old);
+        if (p->outgrown)
+            p->outgrown[2 * layer + i] = old;
+        else
+            vs_emit_give(&p->e, old);
     }
     if (p->past > 0)
         vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
@@ -187,6 +192,23 @@ static void host_work(struct vs_pass *p, uint32_t layer, vs_weight_filter wanted
     vs_pass_matrices(p, l->first_weight, l->weight_count, wanted, what);
 }
 
+/* Some stacks attend to the prompt on the device and move its keys and values out behind it. */
+static bool attention_on_cpu(const struct vs_pass *p) {
+    return p->plan->attention_on_cpu && (p->few || !vs_pass_rule(p, "prefill_attention", "gpu"));
+}
+
+static void cache_to_host(struct vs_pass *p, uint32_t layer) {
+    vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
+    vs_emit_op(&p->e, &(struct vs_op){
+                          .kind = VS_WORK_COPY,
+                          .lane = VS_LANE_D2H,
+                          .what = "new keys and values",
+                          .layer = (int32_t)layer,
+                          .pinned = true,
+                          .bytes = (double)p->batch *
+                                   (double)vs_plan_kv_bytes(p->plan, layer, p->cells - p->past)});
+}
+
 static void layer_pass(struct vs_pass *p, uint32_t layer) {
     const struct vs_layer *l = &p->plan->layers[layer];
     bool streamed = p->plan->streaming;
@@ -201,8 +223,10 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
                      "linear layers");
     if (!streamed)
         host_work(p, layer, host_matrix, 1, "linear layers");
-    vs_pass_go_to_cpu(p, l->on_cpu || p->plan->attention_on_cpu, (int32_t)layer);
+    vs_pass_go_to_cpu(p, l->on_cpu || attention_on_cpu(p), (int32_t)layer);
     vs_pass_mix(p, layer);
+    if (p->plan->attention_on_cpu && !attention_on_cpu(p))
+        cache_to_host(p, layer);
     all_reduce(p, (int32_t)layer, "all-reduce of attention");
     vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
     vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? is_expert : device_expert,
@@ -244,6 +268,10 @@ static void head_pass(struct vs_pass *p) {
 }
 
 void vs_pass_layers(struct vs_pass *p, bool head) {
+    if (p->plan->block.batches > 0) {
+        vs_block_pass(p, head);
+        return;
+    }
     p->on_cpu = p->plan->layers[0].on_cpu && !takes_over(p);
     p->e.device = 0;
     for (uint32_t layer = 0; layer < p->m->layers && !p->e.failed; layer++) {
@@ -253,4 +281,6 @@ void vs_pass_layers(struct vs_pass *p, bool head) {
     }
     if (head && !p->e.failed)
         head_pass(p);
+    for (uint32_t i = 0; p->outgrown && i < 2 * p->m->layers; i++)
+        vs_emit_give(&p->e, p->outgrown[i]);
 }

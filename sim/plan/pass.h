@@ -25,6 +25,8 @@ struct vs_pass {
     bool on_cpu;          /* where the hidden state is now */
     double share; /* of each matrix that the current device works on: 1 but for row splits */
     bool grows;   /* the cache grows by concatenation */
+    vs_buffer_id *outgrown; /* old copies of all layers that stay until the pass is over; NULL =
+                               each goes at once */
     struct vs_fetch fetch;
 };
 

@@ -192,6 +192,14 @@ struct vs_optimizer {
     bool in_backward;    /* each gradient is used and freed as soon as it is there */
 };
 
+/* FlexGen's policy: shares of what the GPU, host memory and disk hold. */
+struct vs_block {
+    uint32_t batches; /* GPU batches that share each load of weights; 0 = no block schedule */
+    double cache_gpu, cache_host, cache_disk;
+    double hidden_gpu;
+    bool attention_on_cpu; /* decode attention over what the GPU does not hold */
+};
+
 struct vs_plan {
     const struct vs_case *c;
     struct vs_arena
@@ -229,7 +237,8 @@ struct vs_plan {
     uint64_t sequences;    /* that run at once: the batch, or as many as a paged cache holds */
     vs_buffer_id *kv_held; /* growing cache: K and V of each layer as they are now */
     uint64_t step_tokens;  /* whole prompts that one step takes: as many as have so many tokens */
-    uint64_t ubatch;       /* tokens of one prefill pass; 0 = the whole prompt */
+    struct vs_block block;
+    uint64_t ubatch; /* tokens of one prefill pass; 0 = the whole prompt */
 
     /* training */
     struct vs_precision precision;

@@ -435,7 +435,7 @@ static const struct {
     {VS_AXIS_LORA_SAVE, VS_AXIS_METHOD, "lora qlora"},
     {VS_AXIS_KBIT_UPCAST, VS_AXIS_METHOD, "lora qlora"},
     {VS_AXIS_OPTIM_IMPL, VS_AXIS_OPTIM, "adamw sgd sgd-momentum"},
-    {VS_AXIS_PREFETCH, VS_AXIS_OFFLOAD, "stream"},
+    {VS_AXIS_PREFETCH, VS_AXIS_OFFLOAD, "stream disk"},
     {VS_AXIS_PIN_MEMORY, VS_AXIS_OFFLOAD_PARAM, "cpu"},
 };
 

@@ -99,7 +99,18 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
         r->read_cap[i] = clocks * number_of_class(s, "read_cap", i, 0);
 }
 
-static void link_rates(struct vs_rates *r, const struct source *s, const struct vs_machine *m) {
+/* Copies of weights as an engine's own code reaches them, as a share of the link's nominal rate. */
+static void engine_copies(struct vs_rates *r, const struct source *s, double nominal, double h2d) {
+    double pinned = number(s, "link_fraction", 0),
+           pageable = number(s, "pageable_link_fraction", 0);
+    if (pinned > 0)
+        r->pinned_slowdown = h2d / (pinned * nominal);
+    if (pageable > 0)
+        r->pageable_slowdown = h2d / (pageable * nominal);
+}
+
+static void link_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
+    const struct vs_machine *m = c->machine;
     const struct vs_link *l = m->link;
     double h2d = l ? vs_num_or(l->h2d_bytes_per_s, 1e9) : r->capacity[VS_PART_MEMORY] / 2;
     double d2h = l ? vs_num_or(l->d2h_bytes_per_s, h2d) : h2d;
@@ -110,6 +121,9 @@ static void link_rates(struct vs_rates *r, const struct source *s, const struct 
     double pageable =
         l ? vs_num_or(mapped ? l->mmap_bytes_per_s : l->pageable_bytes_per_s, h2d) : h2d;
     r->pageable_slowdown = pageable < h2d ? h2d / pageable : 1;
+    r->pinned_slowdown = 1;
+    if (l && c->task == VS_TASK_GENERATE)
+        engine_copies(r, s, vs_num_or(l->spec_bytes_per_s, h2d), h2d);
     r->link_latency_s = l ? vs_num_or(l->latency_s, 0) : 0;
 }
 
@@ -147,7 +161,9 @@ static void host_rates(struct vs_rates *r, const struct source *s, const struct 
         c->machine->unified ? r->capacity[VS_PART_MEMORY] : bandwidth;
     r->host_fraction = read / r->capacity[VS_PART_HOST_MEMORY];
     r->cpu_flops = cores * vs_num_or(h->flops_per_core, 50e9) * number(s, "cpu_gemm_scale", 1);
-    r->cpu_attention_flops = vs_num_or(h->attention_flops, r->cpu_flops);
+    r->cpu_attention_flops =
+        vs_num_or(h->attention_flops, r->cpu_flops) * number(s, "cpu_attention_scale", 1);
+    r->storage_fraction = number(s, "storage_fraction", 1);
     r->capacity[VS_PART_HOST_COMPUTE] = r->cpu_flops;
     r->capacity[VS_PART_STORAGE] =
         c->machine->storage ? vs_num_or(c->machine->storage->read_bytes_per_s, 1e9) : 1e9;
@@ -161,7 +177,7 @@ void vs_rates_init(struct vs_rates *r, const struct vs_case *c, size_t device) {
         device_rates(r, &s, m->devices[device]);
     else
         r->capacity[VS_PART_COMPUTE] = r->capacity[VS_PART_MEMORY] = 1;
-    link_rates(r, &s, m);
+    link_rates(r, &s, c);
     peer_rates(r, &s, m);
     host_rates(r, &s, c);
     r->element_scale = number(&s, "element_scale", 1);
@@ -243,7 +259,7 @@ static void copy(struct vs_cost *cost, const struct vs_rates *r, const struct vs
         need(cost, VS_PART_MEMORY, 2 * op->bytes);
         return;
     }
-    double slowdown = op->pinned ? 1 : r->pageable_slowdown;
+    double slowdown = op->pinned ? r->pinned_slowdown : r->pageable_slowdown;
     need(cost, op->lane == VS_LANE_D2H ? VS_PART_D2H : VS_PART_H2D, op->bytes * slowdown);
     need(cost, VS_PART_DUPLEX, op->bytes);
     need(cost, VS_PART_MEMORY, op->bytes);
@@ -326,7 +342,7 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         need(&cost, VS_PART_HOST_COMPUTE, op->flops / r->cpu_attention_flops * r->cpu_flops);
         break;
     case VS_WORK_STORAGE_READ:
-        need(&cost, VS_PART_STORAGE, op->bytes);
+        need(&cost, VS_PART_STORAGE, op->bytes / r->storage_fraction);
         break;
     case VS_WORK_NOTHING:
     case VS_WORK_FIXED:

@@ -57,6 +57,7 @@ struct vs_rates {
     double queue_depth; /* launches that a stream holds before the host must wait; 0 = any number */
     bool ridge;         /* GEMMs reach neither limit where both are near */
     double hop_slowdown; /* from device to device through the host, against a copy to one device */
+    double pinned_slowdown, storage_fraction; /* of copies and reads by the engine's own code */
     double pageable_slowdown, link_latency_s; /* pinned rate / pageable rate */
     double host_fraction, cpu_flops, cpu_attention_flops;
     bool unified;

@@ -14,6 +14,7 @@ static const double LINE_TOLERANCE = 1e-4;
 struct shape {
     uint64_t prompt, gen, depth, batch;
     uint64_t prefilled; /* of the prompt */
+    uint64_t steps;     /* of decoding */
 };
 
 /* TurboMind's first pass ends before the last token of the prompt: a step of decoding takes it, and
@@ -22,11 +23,19 @@ static bool first_is_decoded(const struct vs_case *c) {
     return vs_streq(vs_engine_rule(c->engine, "first_token", "prefill"), "decode");
 }
 
+/* The prompt's pass yields the first token of those that are asked for: steps are one less. */
+static bool first_is_counted(const struct vs_case *c) {
+    return vs_streq(vs_engine_rule(c->engine, "first_token", "prefill"), "counted") &&
+           vs_count(&c->axes, VS_AXIS_PROMPT) > 0;
+}
+
 static struct shape shape_of(const struct vs_case *c) {
     uint64_t prompt = (uint64_t)vs_count(&c->axes, VS_AXIS_PROMPT);
+    uint64_t gen = (uint64_t)vs_count(&c->axes, VS_AXIS_GEN);
     return (struct shape){.prompt = prompt,
                           .prefilled = prompt - (prompt > 0 && first_is_decoded(c)),
-                          .gen = (uint64_t)vs_count(&c->axes, VS_AXIS_GEN),
+                          .gen = gen,
+                          .steps = gen - (gen > 0 && first_is_counted(c)),
                           .depth = (uint64_t)vs_count(&c->axes, VS_AXIS_DEPTH),
                           .batch = (uint64_t)vs_count(&c->axes, VS_AXIS_BATCH)};
 }
@@ -79,8 +88,8 @@ static bool prefill(struct vs_simulation *s, struct vs_phase *phase, const struc
 static bool walk_decode(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
                         struct vs_err *err) {
     uint64_t start = shape->depth + shape->prefilled;
-    for (uint64_t i = 1; i <= WALKED_STEPS && shape->gen > 0 && !vs_is_over(s); i++) {
-        uint64_t past = start + shape->gen * i / WALKED_STEPS;
+    for (uint64_t i = 1; i <= WALKED_STEPS && shape->steps > 0 && !vs_is_over(s); i++) {
+        uint64_t past = start + shape->steps * i / WALKED_STEPS;
         if (past > start && (!vs_emit_decode(&s->plan, past - 1, phase, err) ||
                              !vs_walk(&s->x, phase, s->options->stop_at_oom, err)))
             return false;
@@ -143,12 +152,12 @@ static bool decode_wave(struct vs_simulation *s, struct vs_phase *phase, const s
                         struct wave *wave, struct vs_err *err) {
     uint64_t start = shape->depth + shape->prefilled;
     double first_s = 0;
-    if (shape->gen == 0)
+    if (shape->steps == 0)
         return true;
     if (shape->prefilled < shape->prompt && !step_time(s, phase, start, &first_s, err))
         return false;
     wave->first_s += first_s;
-    return decode_time(s, phase, start, start + shape->gen - 1, &wave->decode_s, err);
+    return decode_time(s, phase, start, start + shape->steps - 1, &wave->decode_s, err);
 }
 
 /* The sequences that are left for the last wave. */
@@ -166,7 +175,8 @@ static bool last_wave(struct vs_simulation *s, struct vs_phase *phase, const str
 /* Means over all sequences: a wave's first token waits for the waves before. */
 static void mean_speeds(const struct vs_simulation *s, const struct shape *shape, double waves,
                         const struct wave *full, const struct wave *last) {
-    double *metrics = s->out->metrics, batch = (double)shape->batch, gen = (double)shape->gen;
+    double *metrics = s->out->metrics, batch = (double)shape->batch;
+    double gen = (double)shape->gen, steps = (double)shape->steps;
     double each_s = full->prefill_s + full->decode_s;
     double prefill_s = waves * full->prefill_s + last->prefill_s;
     double decode_s = waves * full->decode_s + last->decode_s;
@@ -179,10 +189,13 @@ static void mean_speeds(const struct vs_simulation *s, const struct shape *shape
     }
     if (shape->gen == 0)
         return;
-    metrics[VS_METRIC_DECODE_TPS] = batch * gen / decode_s;
-    metrics[VS_METRIC_TPOT_S] =
-        (waves * full->sequences * full->decode_s + last->sequences * last->decode_s) / batch / gen;
     metrics[VS_METRIC_E2E_TPS] = batch * gen / (prefill_s + decode_s);
+    if (shape->steps == 0)
+        return;
+    metrics[VS_METRIC_DECODE_TPS] = batch * steps / decode_s;
+    metrics[VS_METRIC_TPOT_S] =
+        (waves * full->sequences * full->decode_s + last->sequences * last->decode_s) / batch /
+        steps;
 }
 
 static bool speeds(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
@@ -190,13 +203,13 @@ static bool speeds(struct vs_simulation *s, struct vs_phase *phase, const struct
     uint64_t at_once = s->plan.sequences;
     struct wave last = {0};
     s->main_s = full->prefill_s;
-    if (shape->gen > 0)
+    if (shape->steps > 0)
         vs_clear_sums(&s->x);
     double before = s->x.time_s;
     if (!decode_wave(s, phase, shape, full, err) ||
         !last_wave(s, phase, shape, shape->batch % at_once, &last, err))
         return false;
-    if (shape->gen > 0)
+    if (shape->steps > 0)
         s->main_s = s->x.time_s - before;
     mean_speeds(s, shape, (double)(shape->batch / at_once), full, &last);
     return true;

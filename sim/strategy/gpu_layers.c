@@ -1,7 +1,7 @@
 /* llama.cpp's split between GPUs and CPU: the last N layers live on the GPUs, the others in host
- * memory, where the CPU computes them. N = layers + 1 moves the output matrix too; token embeddings
- * stay on the host unless they are the output matrix as well. --gpu-layers auto is resolved before
- * a plan is made. */
+ * memory, where the CPU computes them unless they are streamed. N = layers + 1 moves the output
+ * matrix too; token embeddings stay on the host unless they are the output matrix as well.
+ * --gpu-layers auto is resolved before a plan is made. */
 #include "strategy/strategy.h"
 
 #include "engine/engine.h"
@@ -17,13 +17,18 @@ static uint32_t layers_on_gpu(const struct vs_case *c) {
 
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
-    (void)err;
     if (c->task == VS_TASK_TRAIN)
         return true;
     bool embed_on_host = vs_streq(vs_engine_rule(c->engine, "embeddings", "gpu"), "host");
-    bool cpu = !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream");
+    bool cpu =
+        !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream") && !vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk");
     uint32_t layers = c->model->layers, on_gpu = layers_on_gpu(c);
     uint32_t first = on_gpu < layers ? layers - on_gpu : 0;
+    if (first > 0 && cpu && !vs_engine_supports(c->engine, "generate", "offload", "cpu"))
+        return vs_err_at(err, NULL, 0, 0,
+                         "--gpu-layers %u: engine '%s' computes no layers on the CPU; expected "
+                         "--offload stream or disk for the others",
+                         on_gpu, c->engine->name);
     for (uint32_t l = 0; l < first; l++) {
         plan->layers[l].home = VS_HOME_HOST;
         plan->layers[l].on_cpu = cpu;

@@ -1,35 +1,81 @@
-/* Streaming: layers live in page-locked host memory and are copied over the link at each use, some
- * ahead. */
+/* Streaming: layers live in host memory, or on disk, and are copied over the link at each use, some
+ * ahead. What comes from disk passes through host memory.
+ *
+ * With "offload_disk": "spill" (Accelerate's device map) layers fill host memory first, in order,
+ * and keep room there for the largest of them; otherwise disk holds them all (ZeRO-Inference). */
 #include "strategy/strategy.h"
 
+#include "engine/engine.h"
 #include "hw/machine.h"
 
-static bool apply(struct vs_plan *plan, struct vs_err *err) {
-    const struct vs_case *c = plan->c;
-    if (!vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream"))
-        return true;
+static uint64_t layer_bytes(const struct vs_plan *plan, uint32_t layer) {
+    const struct vs_layer *l = &plan->layers[layer];
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < l->weight_count; i++)
+        bytes += plan->weights[l->first_weight + i].bytes;
+    return bytes;
+}
+
+static double host_room(const struct vs_plan *plan) {
+    const struct vs_host *h = plan->c->machine->host;
+    double largest = 0;
+    if (!vs_streq(vs_engine_rule(plan->c->engine, "offload_disk", "all"), "spill"))
+        return 0;
+    for (uint32_t l = 0; l < plan->c->model->layers; l++)
+        if ((double)layer_bytes(plan, l) > largest)
+            largest = (double)layer_bytes(plan, l);
+    return vs_num_or(h->ram_bytes, 0) - vs_num_or(h->reserved_bytes, 0) - largest;
+}
+
+static bool check(const struct vs_case *c, struct vs_err *err) {
+    const char *word = c->axes.at[VS_AXIS_OFFLOAD].text;
     if (c->machine->unified)
         return vs_err_at(err, NULL, 0, 0,
-                         "--offload stream: %s has one memory for CPU and GPU, there is no "
+                         "--offload %s: %s has one memory for CPU and GPU, there is no "
                          "link to stream over",
-                         c->machine->hw);
+                         word, c->machine->hw);
+    if (c->task == VS_TASK_TRAIN && vs_streq(word, "disk"))
+        return vs_err_at(err, NULL, 0, 0,
+                         "--offload disk is not modelled for --task train; expected none or "
+                         "stream");
     if (vs_is(&c->axes, VS_AXIS_METHOD, "full") && c->task == VS_TASK_TRAIN)
         return vs_err_at(err, NULL, 0, 0,
                          "--offload stream holds frozen layers in host memory; with "
                          "--method full every layer is trained: expected lora or qlora");
-    plan->streaming = plan->pinned = true;
+    return true;
+}
+
+static void place(struct vs_plan *plan, uint32_t layer, enum vs_home home) {
+    const struct vs_layer *l = &plan->layers[layer];
+    for (uint32_t i = 0; i < l->weight_count; i++)
+        plan->weights[l->first_weight + i].home = home;
+}
+
+static bool apply(struct vs_plan *plan, struct vs_err *err) {
+    const struct vs_case *c = plan->c;
+    bool disk = vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk");
+    if (!disk && !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream"))
+        return true;
+    if (!check(c, err))
+        return false;
+    plan->streaming = true;
+    plan->pinned = !vs_is(&c->axes, VS_AXIS_PIN_MEMORY, "off");
     plan->prefetch =
         vs_given(&c->axes, VS_AXIS_PREFETCH) ? (unsigned)vs_count(&c->axes, VS_AXIS_PREFETCH) : 1;
     bool all = c->task == VS_TASK_TRAIN || vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "all");
-    for (size_t i = 0; i < plan->weight_count; i++) {
-        struct vs_weight *w = &plan->weights[i];
-        if (w->tensor->layer >= 0 && (all || plan->layers[w->tensor->layer].home == VS_HOME_HOST))
-            w->home = VS_HOME_PINNED;
+    enum vs_home host = plan->pinned ? VS_HOME_PINNED : VS_HOME_HOST;
+    double room = disk ? host_room(plan) : 0;
+    for (uint32_t l = 0; l < c->model->layers; l++) {
+        if (!all && plan->layers[l].home != VS_HOME_HOST)
+            continue;
+        room -= (double)layer_bytes(plan, l);
+        place(plan, l, disk && room < 0 ? VS_HOME_STORAGE : host);
     }
     return true;
 }
 
-const struct vs_strategy vs_strategy_stream = {.name = "weight streaming",
-                                               .help = "layers copied from host memory at each use",
-                                               .stage = "place",
-                                               .apply = apply};
+const struct vs_strategy vs_strategy_stream = {
+    .name = "weight streaming",
+    .help = "layers copied from host memory or disk at each use",
+    .stage = "place",
+    .apply = apply};
