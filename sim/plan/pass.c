@@ -158,9 +158,7 @@ static void all_reduce(struct vs_pass *p, int32_t layer, const char *what) {
 
 /* Does the device take over host weights, copying them in for this pass? */
 static bool takes_over(const struct vs_pass *p) {
-    const struct vs_machine *m = p->plan->c->machine;
-    return m->device_count > 0 && !m->unified && !p->plan->streaming &&
-           (double)p->tokens >= vs_pass_number(p, "op_offload_tokens", 1e18);
+    return vs_plan_takes_over(p->plan, p->tokens, false);
 }
 
 /* Weights in host memory: copied in and multiplied on the device, one after the other, in a large
@@ -171,7 +169,7 @@ static void host_work(struct vs_pass *p, uint32_t layer, vs_weight_filter wanted
     double bytes = bytes_of(p, layer, wanted);
     if (bytes <= 0)
         return;
-    if (!takes_over(p)) {
+    if (!vs_plan_takes_over(p->plan, p->tokens, wanted == host_expert)) {
         vs_pass_go_to_cpu(p, true, (int32_t)layer);
         vs_pass_matrices(p, l->first_weight, l->weight_count, wanted, what);
         return;
