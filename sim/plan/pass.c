@@ -116,6 +116,8 @@ static void small_kernels(struct vs_pass *p, uint32_t layer) {
         cost *= vs_pass_number(p, "expert_layer_scale", 1);
         f = (double)p->m->moe_ffn * p->m->experts_active;
     }
+    if (p->few && p->m->layer[layer].mixer == VS_MIXER_LATENT)
+        cost += vs_pass_number(p, "latent_layer_s", 0);
     if (cost > 0)
         vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_FIXED,
                                           .lane = VS_LANE_COMPUTE,
@@ -185,6 +187,13 @@ static void host_work(struct vs_pass *p, uint32_t layer, vs_weight_filter wanted
     vs_pass_matrices(p, l->first_weight, l->weight_count, wanted, what);
 }
 
+/* In a large batch whose matrices a device takes over, attention goes where the matrices beside it
+ * are, in engines whose rule "host_cache_batches" says so. */
+static bool attends_on_cpu(const struct vs_pass *p, uint32_t layer) {
+    bool follows = vs_pass_rule(p, "host_cache_batches", "device") && takes_over(p);
+    return p->plan->attention_on_cpu || (p->plan->layers[layer].on_cpu && !follows);
+}
+
 static void layer_pass(struct vs_pass *p, uint32_t layer) {
     const struct vs_layer *l = &p->plan->layers[layer];
     bool streamed = p->plan->streaming;
@@ -199,7 +208,7 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
                      "linear layers");
     if (!streamed)
         host_work(p, layer, host_matrix, 1, "linear layers");
-    vs_pass_go_to_cpu(p, l->on_cpu || p->plan->attention_on_cpu, (int32_t)layer);
+    vs_pass_go_to_cpu(p, attends_on_cpu(p, layer), (int32_t)layer);
     vs_pass_mix(p, layer);
     all_reduce(p, (int32_t)layer, "all-reduce of attention");
     vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);

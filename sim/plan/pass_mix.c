@@ -88,7 +88,8 @@ static void attention(struct vs_pass *p, uint32_t layer) {
                        .kernels = 1,
                        .launches = vs_pass_launches(p)};
     if (p->on_cpu) {
-        op.kind = VS_WORK_CPU_ATTENTION;
+        bool rows = !p->few && vs_pass_rule(p, "cpu_batch_attention", "gemm");
+        op.kind = rows ? VS_WORK_CPU_GEMM : VS_WORK_CPU_ATTENTION;
         op.lane = VS_LANE_CPU;
         op.launches = 0;
         op.bytes = cache_bytes(p, layer, p->cells);

@@ -229,6 +229,8 @@ struct vs_plan {
     /* inference */
     const struct vs_type *kv_k, *kv_v;
     enum vs_latent_cache latent;
+    bool latent_split;    /* the matrix behind the latent exists twice: whole, and as its halves for
+                             keys and values */
     bool latent_unpacked;    /* large batches make keys and values of all heads from the latents */
     uint64_t attn_buffer;    /* most bytes of scores, or of unpacked latents; 0 = no bound */
     uint64_t offload_tokens; /* from which a device takes over host weights; 0 = never */

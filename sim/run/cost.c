@@ -145,9 +145,12 @@ static void host_rates(struct vs_rates *r, const struct source *s, const struct 
         cores = threads;
     r->capacity[VS_PART_HOST_MEMORY] =
         c->machine->unified ? r->capacity[VS_PART_MEMORY] : bandwidth;
-    r->host_fraction = read / r->capacity[VS_PART_HOST_MEMORY];
+    r->host_fraction = read / r->capacity[VS_PART_HOST_MEMORY] * number(s, "cpu_read_scale", 1);
     r->cpu_flops = cores * vs_num_or(h->flops_per_core, 50e9) * number(s, "cpu_gemm_scale", 1);
-    r->cpu_attention_flops = vs_num_or(h->attention_flops, r->cpu_flops);
+    if (vs_is(&c->axes, VS_AXIS_REPACK, "on"))
+        r->cpu_flops *= number(s, "cpu_repack_scale", 1);
+    r->cpu_attention_flops =
+        vs_num_or(h->attention_flops, r->cpu_flops) * number(s, "cpu_attention_scale", 1);
     r->capacity[VS_PART_HOST_COMPUTE] = r->cpu_flops;
     r->capacity[VS_PART_STORAGE] =
         c->machine->storage ? vs_num_or(c->machine->storage->read_bytes_per_s, 1e9) : 1e9;

@@ -20,6 +20,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     plan->latent = mode == 0   ? VS_LATENT_EXPANDED
                    : mode == 1 ? VS_LATENT_TRANSPOSED
                                : VS_LATENT_ONLY;
+    plan->latent_split = mode > 0;
     plan->latent_unpacked = mode >= 2 && vs_is(axes, VS_AXIS_ATTN, "flash");
     return true;
 }

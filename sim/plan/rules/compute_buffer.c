@@ -15,6 +15,10 @@ struct shape {
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
+static bool is_expert(const struct vs_weight *w) {
+    return w->tensor->role >= VS_ROLE_EXPERT_GATE && w->tensor->role <= VS_ROLE_EXPERT_DOWN;
+}
+
 static bool is_matrix(const struct vs_weight *w) { return vs_role_is_linear(w->tensor->role); }
 
 static const struct vs_weight *head(const struct vs_plan *plan) {
@@ -75,11 +79,11 @@ static struct shape shape_of(const struct vs_plan *plan) {
 
 /* A host weight that a device multiplies in large batches is staged there; the largest one counts.
  */
-static uint64_t largest_host_weight(const struct vs_plan *plan) {
+static uint64_t largest_host_weight(const struct vs_plan *plan, uint64_t tokens) {
     uint64_t largest = 0;
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
-        if (is_matrix(w) && !vs_on_gpu(w->home))
+        if (is_matrix(w) && !vs_on_gpu(w->home) && vs_plan_takes_over(plan, tokens, is_expert(w)))
             largest = max(largest, w->bytes);
     }
     return largest;
@@ -107,7 +111,7 @@ struct vs_compute_buffer vs_compute_buffer(const struct vs_plan *plan, uint8_t d
     struct vs_compute_buffer out = {0};
     const struct vs_weight *w = head(plan);
     bool has_head = w && vs_gpu_home(device) == w->home;
-    uint64_t staged = device == 0 ? largest_host_weight(plan) : 0;
+    uint64_t staged = device == 0 ? largest_host_weight(plan, s.u) : 0;
     if (!holds_layers(plan, device) && !has_head && staged == 0)
         return out;
     uint64_t layers =
@@ -143,8 +147,10 @@ uint64_t vs_host_compute_buffer(const struct vs_plan *plan) {
     struct shape s = shape_of(plan);
     if (plan->c->machine->device_count == 0)
         return 4 * max(s.scores + s.mask + 4 * s.u * s.d, s.u * (s.d + s.vocab));
-    uint64_t rows = s.d;
+    uint64_t masks = (s.pipeline ? s.copies : 1) * s.mask, own = 0;
+    /* The CPU's experts: their inputs and outputs, or their outputs beside the mask. */
     if (host_experts(plan) && !vs_plan_takes_over(plan, s.u, true))
-        rows *= plan->c->model->experts_active;
-    return 4 * ((s.pipeline ? s.copies : 1) * s.mask + s.u * rows);
+        own = max(s.u * (s.expert_rows + s.d),
+                  masks + s.u * plan->c->model->experts_active * s.d);
+    return 4 * max(masks + s.u * s.d, own);
 }
