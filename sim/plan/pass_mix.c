@@ -74,6 +74,14 @@ static void unpack(struct vs_pass *p, uint32_t layer) {
                                       .bytes = 4 * cells * width,
                                       .kernels = 1,
                                       .launches = p->on_cpu ? 0 : vs_pass_launches(p)});
+    if (!p->on_cpu)
+        vs_emit_op(&p->e,
+                   &(struct vs_op){.kind = VS_WORK_ELEMENT,
+                                   .lane = VS_LANE_COMPUTE,
+                                   .what = "keys and values cast and joined",
+                                   .layer = (int32_t)layer,
+                                   .bytes = vs_pass_number(p, "unpack_traffic", 0) * cells * width,
+                                   .launches = vs_pass_launches(p)});
 }
 
 static void attention(struct vs_pass *p, uint32_t layer) {
