@@ -231,11 +231,11 @@ struct vs_plan {
     enum vs_latent_cache latent;
     bool latent_split;    /* the matrix behind the latent exists twice: whole, and as its halves for
                              keys and values */
-    bool latent_unpacked;    /* large batches make keys and values of all heads from the latents */
-    uint64_t attn_buffer;    /* most bytes of scores, or of unpacked latents; 0 = no bound */
-    uint64_t offload_tokens; /* from which a device takes over host weights; 0 = never */
+    bool latent_unpacked; /* large batches make keys and values of all heads from the latents */
+    uint64_t attn_buffer; /* most bytes of scores, or of unpacked latents; 0 = no bound */
+    uint64_t offload_tokens;        /* from which a device takes over host weights; 0 = never */
     uint64_t offload_expert_tokens; /* the same for routed experts */
-    double *shares; /* of the devices, any scale; NULL with one */
+    double *shares;                 /* of the devices, any scale; NULL with one */
     bool row_split; /* each matrix in rows over all devices, cache and buffers on the first */
     bool attention_on_cpu; /* the cache lives in host memory, and attention runs there */
     uint64_t kv_cells;     /* provisioned per sequence, padded as the engine does */

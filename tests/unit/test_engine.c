@@ -240,7 +240,7 @@ static void refused(const char *bad, const char *version, const char *says) {
 }
 
 #define UNDER                                                                                      \
-    "{\"schema\":\"vramsim-engine/1\",\"name\":\"under\",\"title\":\"U\","                            \
+    "{\"schema\":\"vramsim-engine/1\",\"name\":\"under\",\"title\":\"U\","                         \
     "\"tasks\":[\"generate\"],\"source\":\"under\","
 
 static void write_under(const char *body) {
@@ -259,10 +259,13 @@ START_TEST(like_another) {
     struct vs_err err = {0};
     char words[1024], under[sizeof file + 8];
     snprintf(under, sizeof under, "%s/under.json", folder);
-    write_under("\"rules\":{\"allocator\":\"bump\",\"window\":\"full\"},"
-                "\"numbers\":{\"x\":" NUMBER(1) ",\"y\":" NUMBER(2) "},"
-                "\"releases\":[{\"from\":\"b5\",\"numbers\":{\"x\":" NUMBER(3) "}}],"
-                "\"backends\":[{\"name\":\"hip\",\"numbers\":{\"z\":" NUMBER(4) "}}]");
+    write_under(
+        "\"rules\":{\"allocator\":\"bump\",\"window\":\"full\"},"
+        "\"numbers\":{\"x\":" NUMBER(1) ",\"y\":" NUMBER(
+            2) "},"
+               "\"releases\":[{\"from\":\"b5\",\"numbers\":{\"x\":" NUMBER(
+                   3) "}}],"
+                      "\"backends\":[{\"name\":\"hip\",\"numbers\":{\"z\":" NUMBER(4) "}}]");
     snprintf(words, sizeof words,
              HEAD TASKS ",\"like\":\"%s\",\"rules\":{\"window\":\"sliding\"},"
                         "\"releases\":[{\"from\":\"2\",\"numbers\":{\"y\":" NUMBER(7) "}}]}",

@@ -150,7 +150,6 @@ uint64_t vs_host_compute_buffer(const struct vs_plan *plan) {
     uint64_t masks = (s.pipeline ? s.copies : 1) * s.mask, own = 0;
     /* The CPU's experts: their inputs and outputs, or their outputs beside the mask. */
     if (host_experts(plan) && !vs_plan_takes_over(plan, s.u, true))
-        own = max(s.u * (s.expert_rows + s.d),
-                  masks + s.u * plan->c->model->experts_active * s.d);
+        own = max(s.u * (s.expert_rows + s.d), masks + s.u * plan->c->model->experts_active * s.d);
     return 4 * max(masks + s.u * s.d, own);
 }
