@@ -138,6 +138,31 @@ START_TEST(buffers_of_the_host) {
 }
 END_TEST
 
+static size_t on_cpu(const char *what) {
+    size_t count = 0;
+    for (size_t i = 0; i < phase.ops.count; i++)
+        count += phase.ops.at[i].lane == VS_LANE_CPU && strcmp(phase.ops.at[i].what, what) == 0;
+    return count;
+}
+
+/* Attention of host layers follows their matrices to the device in ik_llama.cpp; it stays with the
+ * CPU where the matrices do, and in llama.cpp as it is modelled. */
+START_TEST(attention_of_host_layers) {
+    static const char HOST[] = "--hw a100 --model toy --task generate --weights q4_0 --ctx 4k "
+                               "--gpu-layers 0 --engine ";
+    plan_of(sim_words(HOST, "ikllama"));
+    uint32_t layers = plan.c->model->layers;
+    sim_prefill(&plan, &phase, 512, 0);
+    ck_assert_uint_eq(on_cpu("self_attn"), 0);
+    plan_of(sim_words(HOST, "ikllama --op-offload off"));
+    sim_prefill(&plan, &phase, 512, 0);
+    ck_assert_uint_eq(on_cpu("self_attn"), layers);
+    plan_of(sim_words(HOST, "llamacpp"));
+    sim_prefill(&plan, &phase, 512, 0);
+    ck_assert_uint_eq(on_cpu("self_attn"), layers);
+}
+END_TEST
+
 START_TEST(batches_bound_passes) {
     plan_of("--hw a100 --model toy --task generate --engine llamacpp --weights q4_0 --ctx 4k "
             "--max-batched-tokens 128");
@@ -172,6 +197,7 @@ int main(void) {
     tcase_add_test(tests, attention_buffer);
     tcase_add_test(tests, host_weights_in_large_batches);
     tcase_add_test(tests, buffers_of_the_host);
+    tcase_add_test(tests, attention_of_host_layers);
     tcase_add_test(tests, batches_bound_passes);
     tcase_add_test(tests, experts_of_ktransformers);
     suite_add_tcase(suite, tests);

@@ -117,7 +117,8 @@ struct vs_compute_buffer vs_compute_buffer(const struct vs_plan *plan, uint8_t d
     uint64_t layers =
         s.scores + (s.pipeline ? s.copies * s.mask + 8 * s.u * s.d : s.mask + 4 * s.u * s.d);
     if (s.expert_rows > 0)
-        layers = s.scores + s.mask + (s.flash ? s.mask / 2 : 0) + s.u * (s.expert_rows + s.d);
+        layers = max(s.pipeline ? layers : 0,
+                     s.scores + s.mask + (s.flash ? s.mask / 2 : 0) + s.u * (s.expert_rows + s.d));
     layers = max(layers, s.unpacked);
     bool twice = vs_streq(vs_engine_rule(plan->c->engine, "logits_buffer", ""), "two_inputs");
     uint64_t logits = has_head ? s.u * ((twice ? 2 : 1) * s.d + s.vocab) : 0;
