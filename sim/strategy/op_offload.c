@@ -1,9 +1,10 @@
 /* Batches over host weights: from how many tokens on a device copies them in and multiplies them,
  * instead of the CPU (llama.cpp: min_batch_size of a backend). Engines whose rule
  * "op_offload_experts" is "by_share" wait at routed experts for more than as many tokens of an
- * expert (ik_llama.cpp pull 520: tokens x experts / experts used). Weights of llama.cpp's own types
- * that were repacked for the CPU stay with it: devices have no kernels for the interleaved rows of
- * these (measured: compute buffers and speeds of batches of 2048). */
+ * expert (ik_llama.cpp pull 520: tokens x experts / experts used; measured buffers of a batch just
+ * as large are still the CPU's). Weights of llama.cpp's own types that were repacked for the CPU
+ * stay with it: devices have no kernels for the interleaved rows of these (measured: compute
+ * buffers and speeds of batches of 2048). */
 #include "strategy/strategy.h"
 
 #include "engine/engine.h"
