@@ -295,7 +295,8 @@ static bool read_overlays(struct load *l, struct vs_json_reader *root, const cha
     return true;
 }
 
-static bool read_head(struct load *l, struct vs_json_reader *r, struct vs_err *err) {
+static bool read_head(struct load *l, struct vs_json_reader *r, const char **like,
+                      struct vs_err *err) {
     struct vs_engine *e = l->engine;
     const char *schema = NULL, *about = NULL;
     const char *const *aliases = NULL;
@@ -310,6 +311,7 @@ static bool read_head(struct load *l, struct vs_json_reader *r, struct vs_err *e
            vs_json_get_string(r, "title", true, &e->title, err) &&
            vs_json_get_strings(r, "aliases", false, l->arena, &aliases, &alias_count, err) &&
            vs_json_get_string(r, "about", false, &about, err) &&
+           vs_json_get_string(r, "like", false, like, err) &&
            vs_json_get_string(r, "source", false, &l->source, err) &&
            vs_json_get_strings(r, "tasks", true, l->arena, &e->tasks, &e->task_count, err);
 }
@@ -369,29 +371,61 @@ static bool set_asked(struct load *l, const char *version, const char *backend,
     return l->engine->version || vs_err_nomem(err);
 }
 
+/* Everything behind the head. */
+static bool read_body(struct load *l, struct vs_json_reader *r, struct vs_err *err) {
+    return read_multi_node(l, r, err) && read_layer(l, r, err) &&
+           read_overlays(l, r, "releases", read_release, err) &&
+           read_overlays(l, r, "backends", read_backend, err) && vs_json_close(r, err);
+}
+
+/* The engine that a file is like lies under it, as its newest release: versions of one say nothing
+ * about the other. */
+static bool read_under(struct load *l, struct vs_json_reader *above, const char *name,
+                       struct vs_err *err) {
+    const char *const source = l->source;
+    const struct vs_engine own = *l->engine;
+    const struct vs_json *root = NULL;
+    struct vs_json_reader r;
+    const char *path = NULL, *like = NULL;
+
+    l->engine->version = NULL;
+    if (!vs_data_find(l->arena, "workloads/engines", "engine", name, &path, err) ||
+        !vs_json_load(l->arena, path, &root, err) || !vs_json_open(&r, path, "$", root, err) ||
+        !read_head(l, &r, &like, err))
+        return false;
+    if (like)
+        return vs_json_fail(above, vs_json_member(above->object, "like"), err,
+                            "'%.40s' is itself like '%.40s', expected an engine that is like none",
+                            name, like);
+    if (!read_body(l, &r, err))
+        return false;
+    *l->engine = own;
+    l->source = source;
+    return true;
+}
+
+static bool read_file(struct load *l, const char *name, struct vs_err *err) {
+    const struct vs_json *root = NULL;
+    struct vs_json_reader r;
+    const char *path = NULL, *like = NULL;
+
+    if (!vs_data_find(l->arena, "workloads/engines", "engine", name, &path, err) ||
+        !vs_json_load(l->arena, path, &root, err) || !vs_json_open(&r, path, "$", root, err))
+        return false;
+    l->engine->file = path;
+    return read_head(l, &r, &like, err) && (!like || read_under(l, &r, like, err)) &&
+           read_body(l, &r, err);
+}
+
 bool vs_engine_load(struct vs_arena *arena, const char *name, const char *version,
                     const char *backend, const struct vs_engine **engine, struct vs_err *err) {
     struct load l = {.arena = arena, .engine = VS_NEW(arena, struct vs_engine)};
-    const struct vs_json *root = NULL;
-    struct vs_json_reader r;
-    const char *path = NULL;
-    bool ok = false;
 
     if (!l.engine)
         return vs_err_nomem(err);
-    if (!set_asked(&l, version, backend, err) ||
-        !vs_data_find(arena, "workloads/engines", "engine", name, &path, err) ||
-        !vs_json_load(arena, path, &root, err) || !vs_json_open(&r, path, "$", root, err))
-        goto out;
-    l.engine->file = path;
-    if (!read_head(&l, &r, err) || !read_multi_node(&l, &r, err) || !read_layer(&l, &r, err) ||
-        !read_overlays(&l, &r, "releases", read_release, err) ||
-        !read_overlays(&l, &r, "backends", read_backend, err) || !vs_json_close(&r, err) ||
-        !finish(&l, err))
-        goto out;
-    *engine = l.engine;
-    ok = true;
-out:
+    bool ok = set_asked(&l, version, backend, err) && read_file(&l, name, err) && finish(&l, err);
     release_load(&l);
+    if (ok)
+        *engine = l.engine;
     return ok;
 }

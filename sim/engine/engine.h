@@ -2,6 +2,7 @@
  * words.
  *
  *   schema    "vramsim-engine/1"; name, title; aliases, about, source (texts that are not required)
+ *   like      "llamacpp": that file's newest rules lie under this one's; not chained
  *   tasks     ["generate"]
  *   supports  {task: {axis: [words] or true (any value)}}: an axis that is not named has only its
  * default defaults  {task: {axis: word}}; a word may be {"value": word, "source": ".."}, or a

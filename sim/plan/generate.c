@@ -54,6 +54,28 @@ static void take_in(struct vs_emit *e, unsigned home, enum vs_tag tag, const cha
     vs_emit_take_in(e, &b);
 }
 
+/* ik_llama.cpp makes the halves of the matrix behind a latent when it loads a model: that for keys
+ * transposed and in q8_0, that for values in the type of the whole. */
+static void take_latent_halves(struct vs_emit *e) {
+    const struct vs_plan *plan = e->plan;
+    const struct vs_model *m = plan->c->model;
+    for (size_t i = 0; plan->latent_split && i < plan->weight_count; i++) {
+        const struct vs_weight *w = &plan->weights[i];
+        if (w->tensor->role != VS_ROLE_KV_B)
+            continue;
+        uint64_t width = (uint64_t)m->mla_nope_dim + m->mla_v_dim;
+        const struct vs_type *key =
+            w->type->class_of == VS_CLASS_FLOAT ? w->type : vs_type_find("q8_0");
+        uint64_t keys = vs_type_bytes(key, (uint64_t)m->heads * m->mla_nope_dim, m->mla_kv_rank);
+        struct vs_buffer b = {.what = w->tensor->name,
+                              .layer = w->tensor->layer,
+                              .home = (uint8_t)w->home,
+                              .tag = VS_TAG_WEIGHTS,
+                              .bytes = keys + w->bytes * m->mla_v_dim / width};
+        vs_emit_take_in(e, &b);
+    }
+}
+
 static void take_compute_buffers(struct vs_emit *e) {
     const struct vs_plan *plan = e->plan;
     size_t devices = plan->c->machine->device_count;
@@ -73,6 +95,7 @@ bool vs_emit_provision(struct vs_plan *plan, struct vs_phase *phase, struct vs_e
     else if (!grows(plan) && plan->kv_block == 0)
         take_cache(&e);
     take_states(&e);
+    take_latent_halves(&e);
     if (vs_streq(vs_engine_rule(plan->c->engine, "compute_buffer", ""), "graph"))
         take_compute_buffers(&e);
     vs_emit_op(&e, &(struct vs_op){.kind = VS_WORK_NOTHING,

@@ -121,6 +121,8 @@ static void small_kernels(struct vs_pass *p, uint32_t layer) {
         cost *= vs_pass_number(p, "expert_layer_scale", 1);
         f = (double)p->m->moe_ffn * p->m->experts_active;
     }
+    if (p->few && p->m->layer[layer].mixer == VS_MIXER_LATENT)
+        cost += vs_pass_number(p, "latent_layer_s", 0);
     if (cost > 0)
         vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_FIXED,
                                           .lane = VS_LANE_COMPUTE,
@@ -163,9 +165,7 @@ static void all_reduce(struct vs_pass *p, int32_t layer, const char *what) {
 
 /* Does the device take over host weights, copying them in for this pass? */
 static bool takes_over(const struct vs_pass *p) {
-    const struct vs_machine *m = p->plan->c->machine;
-    return m->device_count > 0 && !m->unified && !p->plan->streaming &&
-           (double)p->tokens >= vs_pass_number(p, "op_offload_tokens", 1e18);
+    return vs_plan_takes_over(p->plan, p->tokens, false);
 }
 
 /* Weights in host memory: copied in and multiplied on the device, one after the other, in a large
@@ -176,7 +176,7 @@ static void host_work(struct vs_pass *p, uint32_t layer, vs_weight_filter wanted
     double bytes = bytes_of(p, layer, wanted);
     if (bytes <= 0)
         return;
-    if (!takes_over(p)) {
+    if (!vs_plan_takes_over(p->plan, p->tokens, wanted == host_expert)) {
         vs_pass_go_to_cpu(p, true, (int32_t)layer);
         vs_pass_matrices(p, l->first_weight, l->weight_count, wanted, what);
         return;
@@ -209,6 +209,13 @@ static void cache_to_host(struct vs_pass *p, uint32_t layer) {
                                    (double)vs_plan_kv_bytes(p->plan, layer, p->cells - p->past)});
 }
 
+/* In a large batch whose matrices a device takes over, attention goes where the matrices beside it
+ * are, in engines whose rule "host_cache_batches" says so. */
+static bool attends_on_cpu(const struct vs_pass *p, uint32_t layer) {
+    bool follows = vs_pass_rule(p, "host_cache_batches", "device") && takes_over(p);
+    return attention_on_cpu(p) || (p->plan->layers[layer].on_cpu && !follows);
+}
+
 static void layer_pass(struct vs_pass *p, uint32_t layer) {
     const struct vs_layer *l = &p->plan->layers[layer];
     bool streamed = p->plan->streaming;
@@ -223,7 +230,7 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
                      "linear layers");
     if (!streamed)
         host_work(p, layer, host_matrix, 1, "linear layers");
-    vs_pass_go_to_cpu(p, l->on_cpu || attention_on_cpu(p), (int32_t)layer);
+    vs_pass_go_to_cpu(p, attends_on_cpu(p, layer), (int32_t)layer);
     vs_pass_mix(p, layer);
     if (p->plan->attention_on_cpu && !attention_on_cpu(p))
         cache_to_host(p, layer);

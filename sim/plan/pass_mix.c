@@ -2,12 +2,20 @@
 #include "hw/machine.h"
 #include "plan/pass.h"
 
+/* Does this pass attend to keys and values of all heads, cached so or made from latents? */
+static bool expanded(const struct vs_pass *p, uint32_t layer) {
+    return p->m->layer[layer].mixer == VS_MIXER_LATENT &&
+           (p->plan->latent == VS_LATENT_EXPANDED || vs_plan_unpacks(p->plan, p->tokens));
+}
+
 /* FLOPs of one new token against one cell of the cache, all heads of a rank. A latent is attended
  * to as it is cached, by queries that were multiplied into its space: its rank and the rotated part
  * for the scores, its rank again for the sum. */
 static double pair_flops(const struct vs_pass *p, uint32_t layer) {
     const struct vs_model_layer *l = &p->m->layer[layer];
     double heads = (double)p->m->heads / vs_plan_parts(p->plan);
+    if (expanded(p, layer))
+        return 2 * heads * ((double)p->m->mla_nope_dim + p->m->mla_rope_dim + p->m->mla_v_dim);
     if (l->mixer == VS_MIXER_LATENT)
         return 2 * heads * (2.0 * p->m->mla_kv_rank + p->m->mla_rope_dim);
     return 4 * heads * l->head_dim;
@@ -17,6 +25,8 @@ static double pair_flops(const struct vs_pass *p, uint32_t layer) {
 static double query_width(const struct vs_pass *p, uint32_t layer) {
     const struct vs_model_layer *l = &p->m->layer[layer];
     double heads = (double)p->m->heads / vs_plan_parts(p->plan);
+    if (expanded(p, layer))
+        return heads * (p->m->mla_nope_dim + p->m->mla_rope_dim);
     if (l->mixer == VS_MIXER_LATENT)
         return heads * (p->m->mla_kv_rank + p->m->mla_rope_dim);
     return heads * l->head_dim;
@@ -50,7 +60,32 @@ static void scores_traffic(struct vs_pass *p, uint32_t layer) {
                                       .bytes = vs_pass_number(p, "score_passes", 4) * 4 * scores});
 }
 
+/* Keys and values of all heads and all cells, made anew from the latents in each pass. */
+static void unpack(struct vs_pass *p, uint32_t layer) {
+    double width = (double)p->m->heads * (p->m->mla_nope_dim + p->m->mla_v_dim);
+    double cells = (double)p->batch * (double)p->cells;
+    if (!vs_plan_unpacks(p->plan, p->tokens) || p->m->layer[layer].mixer != VS_MIXER_LATENT)
+        return;
+    vs_emit_op(&p->e, &(struct vs_op){.kind = p->on_cpu ? VS_WORK_CPU_GEMM : VS_WORK_GEMM,
+                                      .lane = p->on_cpu ? VS_LANE_CPU : VS_LANE_COMPUTE,
+                                      .what = "latents unpacked",
+                                      .layer = (int32_t)layer,
+                                      .flops = 2 * cells * width * p->m->mla_kv_rank,
+                                      .bytes = 4 * cells * width,
+                                      .kernels = 1,
+                                      .launches = p->on_cpu ? 0 : vs_pass_launches(p)});
+    if (!p->on_cpu)
+        vs_emit_op(&p->e,
+                   &(struct vs_op){.kind = VS_WORK_ELEMENT,
+                                   .lane = VS_LANE_COMPUTE,
+                                   .what = "keys and values cast and joined",
+                                   .layer = (int32_t)layer,
+                                   .bytes = vs_pass_number(p, "unpack_traffic", 0) * cells * width,
+                                   .launches = vs_pass_launches(p)});
+}
+
 static void attention(struct vs_pass *p, uint32_t layer) {
+    unpack(p, layer);
     bool naive = p->plan->attention == VS_ATTENTION_NAIVE;
     double past = (double)p->past;
     double reach = naive ? (double)p->cells : past + ((double)p->cells - past) / 2;
@@ -61,7 +96,8 @@ static void attention(struct vs_pass *p, uint32_t layer) {
                        .kernels = 1,
                        .launches = vs_pass_launches(p)};
     if (p->on_cpu) {
-        op.kind = VS_WORK_CPU_ATTENTION;
+        bool rows = !p->few && vs_pass_rule(p, "cpu_batch_attention", "gemm");
+        op.kind = rows ? VS_WORK_CPU_GEMM : VS_WORK_CPU_ATTENTION;
         op.lane = VS_LANE_CPU;
         op.launches = 0;
         op.bytes = cache_bytes(p, layer, p->cells);

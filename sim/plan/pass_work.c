@@ -112,6 +112,8 @@ static void gemv(struct vs_pass *p, const struct vs_weight *w, size_t count,
         }
         if (seen)
             continue;
+        if (p->on_cpu && p->few && type->class_of == VS_CLASS_IQUANT)
+            flops *= vs_pass_number(p, "cpu_iquant_work", 1);
         vs_emit_op(&p->e, &(struct vs_op){.kind = p->on_cpu ? VS_WORK_CPU_GEMV : VS_WORK_GEMV,
                                           .lane = p->on_cpu ? VS_LANE_CPU : VS_LANE_COMPUTE,
                                           .what = what,
@@ -122,6 +124,28 @@ static void gemv(struct vs_pass *p, const struct vs_weight *w, size_t count,
                                           .kernels = kernels,
                                           .launches = p->on_cpu ? 0 : vs_pass_launches(p)});
     }
+}
+
+/* Engines that multiply one expert after the other read back on the host which rows each one gets
+ * ("expert_rows": "host"), and pay for each expert's own kernels. */
+static double expert_loop(struct vs_pass *p, const struct vs_weight *w, size_t count,
+                          vs_weight_filter wanted) {
+    double seconds = 0, each = vs_pass_number(p, "expert_kernel_s", 0);
+    bool any = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!wanted(&w[i]) || !is_expert(&w[i]))
+            continue;
+        any = true;
+        seconds += each * vs_pass_touched(p) * w[i].tensor->count;
+    }
+    if (any && vs_pass_rule(p, "expert_rows", "host")) {
+        vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
+        vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_SYNC,
+                                          .lane = VS_LANE_ISSUE,
+                                          .what = "rows of each expert read back",
+                                          .layer = w->tensor->layer});
+    }
+    return seconds;
 }
 
 static void gemm(struct vs_pass *p, const struct vs_weight *w, size_t count,
@@ -151,6 +175,7 @@ static void gemm(struct vs_pass *p, const struct vs_weight *w, size_t count,
     }
     if (kernels == 0)
         return;
+    double loop_s = expert_loop(p, w, count, wanted);
     if (reads > 0)
         vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_GEMV,
                                           .lane = VS_LANE_COMPUTE,
@@ -173,6 +198,7 @@ static void gemm(struct vs_pass *p, const struct vs_weight *w, size_t count,
                                       .flops = flops,
                                       .bytes = bytes,
                                       .kernels = kernels,
+                                      .cost_s = loop_s,
                                       .launches = vs_pass_launches(p)});
 }
 

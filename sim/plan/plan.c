@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/engine.h"
+#include "hw/machine.h"
 
 void vs_phase_release(struct vs_phase *phase) {
     vs_vec_release(&phase->ops);
@@ -100,10 +101,32 @@ uint32_t vs_plan_parts(const struct vs_plan *plan) {
 
 uint64_t vs_part_bytes(uint64_t bytes, uint32_t parts) { return (bytes + parts - 1) / parts; }
 
+uint64_t vs_plan_kv_whole_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t cells) {
+    const struct vs_model *m = plan->c->model;
+    if (m->layer[layer].mixer == VS_MIXER_LATENT && plan->latent == VS_LATENT_EXPANDED)
+        return vs_kv_expanded_layer_bytes(m, layer, cells, plan->kv_k, plan->kv_v);
+    uint64_t bytes = vs_kv_layer_bytes(m, layer, cells, plan->kv_k, plan->kv_v);
+    if (m->layer[layer].mixer == VS_MIXER_LATENT && plan->latent == VS_LATENT_TRANSPOSED)
+        bytes += cells * vs_type_bytes(plan->kv_v, 1, m->mla_kv_rank);
+    return bytes;
+}
+
+enum { UNPACKED_FROM_TOKENS = 128 /* ik_llama.cpp: build_deepseek2, pp_opt */ };
+
+bool vs_plan_unpacks(const struct vs_plan *plan, uint64_t tokens) {
+    return plan->latent_unpacked && tokens >= UNPACKED_FROM_TOKENS;
+}
+
+bool vs_plan_takes_over(const struct vs_plan *plan, uint64_t tokens, bool experts) {
+    const struct vs_machine *m = plan->c->machine;
+    uint64_t from = experts ? plan->offload_expert_tokens : plan->offload_tokens;
+    return m->device_count > 0 && !m->unified && !plan->streaming && from > 0 && tokens >= from;
+}
+
 uint64_t vs_plan_kv_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t cells) {
     const struct vs_model *m = plan->c->model;
     const struct vs_model_layer *l = &m->layer[layer];
-    uint64_t bytes = vs_kv_layer_bytes(m, layer, cells, plan->kv_k, plan->kv_v);
+    uint64_t bytes = vs_plan_kv_whole_bytes(plan, layer, cells);
     uint32_t parts = vs_plan_parts(plan);
     if (l->mixer == VS_MIXER_LATENT || parts == 1 || l->kv_heads == 0)
         return bytes;

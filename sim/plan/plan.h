@@ -185,6 +185,13 @@ struct vs_precision {
 enum vs_loss_kind { VS_LOSS_FULL, VS_LOSS_KERNEL, VS_LOSS_CHUNKED, VS_LOSS_FUSED };
 enum vs_attention_kind { VS_ATTENTION_NAIVE, VS_ATTENTION_SDPA, VS_ATTENTION_FLASH };
 
+/* What a layer with latent attention caches of a token. */
+enum vs_latent_cache {
+    VS_LATENT_ONLY,       /* its latent: queries are multiplied into its space */
+    VS_LATENT_TRANSPOSED, /* beside it a transposed copy, without the rotated part */
+    VS_LATENT_EXPANDED    /* keys and values of all heads */
+};
+
 struct vs_optimizer {
     unsigned states; /* 2 = Adam, 1 = momentum, 0 = SGD */
     bool eight_bit, paged;
@@ -229,7 +236,14 @@ struct vs_plan {
 
     /* inference */
     const struct vs_type *kv_k, *kv_v;
-    double *shares; /* of the devices, any scale; NULL with one */
+    enum vs_latent_cache latent;
+    bool latent_split;    /* the matrix behind the latent exists twice: whole, and as its halves for
+                             keys and values */
+    bool latent_unpacked; /* large batches make keys and values of all heads from the latents */
+    uint64_t attn_buffer; /* most bytes of scores, or of unpacked latents; 0 = no bound */
+    uint64_t offload_tokens;        /* from which a device takes over host weights; 0 = never */
+    uint64_t offload_expert_tokens; /* the same for routed experts */
+    double *shares;                 /* of the devices, any scale; NULL with one */
     bool row_split; /* each matrix in rows over all devices, cache and buffers on the first */
     bool attention_on_cpu; /* the cache lives in host memory, and attention runs there */
     uint64_t kv_cells;     /* provisioned per sequence, padded as the engine does */
@@ -276,6 +290,12 @@ uint64_t vs_part_bytes(uint64_t bytes, uint32_t parts);
  * more ranks than KV heads some hold the same one; latent attention keeps its latent on each rank.
  */
 uint64_t vs_plan_kv_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
+/* The same of all ranks together. */
+uint64_t vs_plan_kv_whole_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
+/* Do passes of so many tokens unpack latents? */
+bool vs_plan_unpacks(const struct vs_plan *plan, uint64_t tokens);
+/* Does a device take over host weights, or host experts, in a pass of so many tokens? */
+bool vs_plan_takes_over(const struct vs_plan *plan, uint64_t tokens, bool experts);
 
 /* The part of `bytes` that one rank holds where they are sharded. */
 uint64_t vs_shard(const struct vs_plan *plan, bool sharded, uint64_t bytes);

@@ -159,8 +159,10 @@ static void host_rates(struct vs_rates *r, const struct source *s, const struct 
         cores = threads;
     r->capacity[VS_PART_HOST_MEMORY] =
         c->machine->unified ? r->capacity[VS_PART_MEMORY] : bandwidth;
-    r->host_fraction = read / r->capacity[VS_PART_HOST_MEMORY];
+    r->host_fraction = read / r->capacity[VS_PART_HOST_MEMORY] * number(s, "cpu_read_scale", 1);
     r->cpu_flops = cores * vs_num_or(h->flops_per_core, 50e9) * number(s, "cpu_gemm_scale", 1);
+    if (vs_is(&c->axes, VS_AXIS_REPACK, "on"))
+        r->cpu_flops *= number(s, "cpu_repack_scale", 1);
     r->cpu_attention_flops =
         vs_num_or(h->attention_flops, r->cpu_flops) * number(s, "cpu_attention_scale", 1);
     r->storage_fraction = number(s, "storage_fraction", 1);

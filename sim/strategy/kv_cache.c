@@ -26,6 +26,13 @@ static bool page(struct vs_plan *plan, struct vs_err *err) {
                      (unsigned long long)plan->kv_block, plan->c->machine->hw);
 }
 
+/* llama.cpp's -b: prompts come in batches of so many tokens, which are cut to -ub. */
+static void bound_ubatch(struct vs_plan *plan) {
+    if (plan->step_tokens > 0 && plan->step_tokens < plan->ubatch)
+        plan->ubatch = plan->step_tokens;
+    plan->step_tokens = 0;
+}
+
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_values *axes = &plan->c->axes;
     if (plan->c->task == VS_TASK_TRAIN)
@@ -47,6 +54,8 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         return false;
     plan->step_tokens = given_or(plan, VS_AXIS_MAX_BATCHED_TOKENS, "prefill_tokens", 0);
     plan->ubatch = (uint64_t)vs_count(axes, VS_AXIS_UBATCH);
+    if (vs_streq(vs_engine_rule(plan->c->engine, "batch", ""), "bounds_ubatch"))
+        bound_ubatch(plan);
     plan->kv_held = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * (size_t)plan->c->model->layers);
     if (!plan->kv_held)
         return vs_err_nomem(err);

@@ -239,6 +239,56 @@ static void refused(const char *bad, const char *version, const char *says) {
     ck_assert_ptr_null(engine);
 }
 
+#define UNDER                                                                                      \
+    "{\"schema\":\"vramsim-engine/1\",\"name\":\"under\",\"title\":\"U\","                         \
+    "\"tasks\":[\"generate\"],\"source\":\"under\","
+
+static void write_under(const char *body) {
+    char under[sizeof file + 8];
+    snprintf(under, sizeof under, "%s/under.json", folder);
+    FILE *out = fopen(under, "w");
+    ck_assert_ptr_nonnull(out);
+    fprintf(out, UNDER "%s}", body);
+    ck_assert_int_eq(fclose(out), 0);
+}
+
+/* A file that is like another takes all that it doesn't say itself from that one's newest release,
+ * whatever version is asked of it; name, tasks, version and release are its own. */
+START_TEST(like_another) {
+    const struct vs_engine *e = NULL;
+    struct vs_err err = {0};
+    char words[1024], under[sizeof file + 8];
+    snprintf(under, sizeof under, "%s/under.json", folder);
+    write_under(
+        "\"rules\":{\"allocator\":\"bump\",\"window\":\"full\"},"
+        "\"numbers\":{\"x\":" NUMBER(1) ",\"y\":" NUMBER(
+            2) "},"
+               "\"releases\":[{\"from\":\"b5\",\"numbers\":{\"x\":" NUMBER(
+                   3) "}}],"
+                      "\"backends\":[{\"name\":\"hip\",\"numbers\":{\"z\":" NUMBER(4) "}}]");
+    snprintf(words, sizeof words,
+             HEAD TASKS ",\"like\":\"%s\",\"rules\":{\"window\":\"sliding\"},"
+                        "\"releases\":[{\"from\":\"2\",\"numbers\":{\"y\":" NUMBER(7) "}}]}",
+             under);
+    write_text(words);
+    ck_assert_msg(vs_engine_load(&arena, file, "1", "hip", &e, &err), "%s", err.text);
+    ck_assert_str_eq(e->name, "e");
+    ck_assert_str_eq(e->file, file);
+    ck_assert_str_eq(e->version, "1");
+    ck_assert_ptr_null(e->release);
+    ck_assert(vs_engine_has_task(e, "train"));
+    ck_assert_str_eq(vs_engine_rule(e, "allocator", "?"), "bump");
+    ck_assert_str_eq(vs_engine_rule(e, "window", "?"), "sliding");
+    ck_assert_double_eq(vs_engine_number(e, "x", NULL, 0), 3);
+    ck_assert_double_eq(vs_engine_number(e, "y", NULL, 0), 2);
+    ck_assert_double_eq(vs_engine_number(e, "z", NULL, 0), 4);
+    ck_assert_msg(vs_engine_load(&arena, file, NULL, NULL, &e, &err), "%s", err.text);
+    ck_assert_double_eq(vs_engine_number(e, "y", NULL, 0), 7);
+    ck_assert_str_eq(e->release, "2");
+    unlink(under);
+}
+END_TEST
+
 START_TEST(bad_files) {
     refused("", NULL, "e.json");
     refused("[1]", NULL, "object");
@@ -273,6 +323,8 @@ START_TEST(bad_files) {
     refused(HEAD TASKS ",\"backends\":[{\"name\":\"b\"},{\"name\":\"a\"}]}", NULL,
             "'a' stands after 'b'");
     refused(HEAD TASKS ",\"backends\":[{\"name\":\"b\",\"rule\":{}}]}", NULL, "unknown key 'rule'");
+    refused(HEAD TASKS ",\"like\":\"lama.cpp\"}", NULL, "unknown engine 'lama.cpp'");
+    refused(HEAD TASKS ",\"like\":\"ikllama\"}", NULL, "is itself like 'llamacpp'");
     /* a mistake in a release that isn't asked for is found as well */
     refused(HEAD TASKS ",\"releases\":[{\"from\":\"2\",\"rule\":{}}]}", "1.0",
             "unknown key 'rule'");
@@ -309,6 +361,7 @@ int main(void) {
     tcase_add_test(tests, many_numbers);
     tcase_add_test(tests, one_node_only);
     tcase_add_test(tests, backends_are_laid_over_releases);
+    tcase_add_test(tests, like_another);
     tcase_add_test(tests, bad_files);
     tcase_add_test(tests, bad_versions);
     tcase_add_test(tests, unknown_engine);
