@@ -132,7 +132,7 @@ bool vs_grid_defaults(struct vs_catalog *catalog, struct vs_arena *arena, struct
     for (int i = 0; i < VS_AXIS_COUNT; i++)
         if (grid->lists[i].count > 0)
             base.at[i] = grid->lists[i].at[0];
-    if (!vs_resolve_workload(catalog, &base, &workload, err))
+    if (!vs_catalog_workload(catalog, &base, &workload, err))
         return false;
     for (int i = 0; workload && i < VS_AXIS_COUNT; i++)
         if (!base.at[i].text)

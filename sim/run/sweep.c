@@ -379,7 +379,7 @@ static void name_sweep(struct sweep *s, const struct vs_sweep_options *options) 
 }
 
 static bool own_weights(struct sweep *s, struct vs_err *err) {
-    if (!vs_resolve_workload(s->catalog, &s->items[0].c.axes, &s->workload, err))
+    if (!vs_catalog_workload(s->catalog, &s->items[0].c.axes, &s->workload, err))
         return false;
     const struct vs_workload *w = s->workload;
     if (w && w->values.at[VS_AXIS_WEIGHTS].text)

@@ -49,6 +49,10 @@ enum {
 
 const struct vs_axis_info *vs_axis_info(enum vs_axis axis) { return &AXES[axis]; }
 
+bool vs_axis_applies(enum vs_axis axis, const char *task) {
+    return strchr(AXES[axis].tasks, task[0]) != NULL;
+}
+
 bool vs_axis_find(const char *name, enum vs_axis *axis) {
     for (size_t i = 0; i < sizeof ALIASES / sizeof ALIASES[0]; i++) {
         if (vs_streq(name, ALIASES[i].name)) {

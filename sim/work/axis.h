@@ -44,6 +44,8 @@ struct vs_axis_info {
     const char *help;  /* one line */
 };
 const struct vs_axis_info *vs_axis_info(enum vs_axis axis);
+/* Is it an axis of this task ("train")? */
+bool vs_axis_applies(enum vs_axis axis, const char *task);
 
 /* By name or alias (ngl, n-cpu-moe), without leading dashes; false when unknown. */
 bool vs_axis_find(const char *name, enum vs_axis *axis);

@@ -1,6 +1,7 @@
 /* From words to a case: which source a value comes from, which engine is taken, what is refused. */
 #include <string.h>
 
+#include "plan/engine_choice.h"
 #include "sim_helpers.h"
 
 static struct vs_catalog *catalog;
