@@ -11,6 +11,13 @@
 
 struct vs_engine;
 
+/* Prompt tokens that share a step with sequences that decode. */
+struct vs_chunk {
+    uint64_t tokens;
+    double reach;       /* cells that one of them attends to, on average */
+    uint64_t sequences; /* that they end with: a row of logits each */
+};
+
 struct vs_pass {
     struct vs_emit e;
     struct vs_plan *plan;
@@ -18,6 +25,7 @@ struct vs_pass {
     const struct vs_engine *engine;
     uint64_t batch;
     uint64_t tokens;      /* new, of all sequences */
+    struct vs_chunk chunk; /* of a server: behind the batch, part of `tokens` */
     uint64_t past, cells; /* in the cache of one sequence: before, and after this pass */
     bool few;             /* decoding kernels */
     bool batched;         /* a step of decoding has these kernels whatever the batch */
