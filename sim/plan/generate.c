@@ -105,8 +105,8 @@ static bool goes_on(const struct vs_values *axes, uint64_t cells) {
 /* The host waits for the token that was sampled before it issues the next step; servers schedule
  * between steps and handle each sequence's token. */
 static void sample(struct vs_pass *p, bool first_batch) {
-    double host =
-        vs_pass_number(p, "step_s", 0) + vs_pass_number(p, "sequence_s", 0) * (double)(p->batch + p->chunk.sequences);
+    double host = vs_pass_number(p, "step_s", 0) +
+                  vs_pass_number(p, "sequence_s", 0) * (double)(p->batch + p->chunk.sequences);
     vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
     vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_CPU));
     vs_emit_op(&p->e,

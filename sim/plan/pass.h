@@ -24,13 +24,13 @@ struct vs_pass {
     const struct vs_model *m;
     const struct vs_engine *engine;
     uint64_t batch;
-    uint64_t tokens;      /* new, of all sequences */
+    uint64_t tokens;       /* new, of all sequences */
     struct vs_chunk chunk; /* of a server: behind the batch, part of `tokens` */
-    uint64_t past, cells; /* in the cache of one sequence: before, and after this pass */
-    bool few;             /* decoding kernels */
-    bool batched;         /* a step of decoding has these kernels whatever the batch */
-    bool torch;           /* activations through the allocator, one by one */
-    bool on_cpu;          /* where the hidden state is now */
+    uint64_t past, cells;  /* in the cache of one sequence: before, and after this pass */
+    bool few;              /* decoding kernels */
+    bool batched;          /* a step of decoding has these kernels whatever the batch */
+    bool torch;            /* activations through the allocator, one by one */
+    bool on_cpu;           /* where the hidden state is now */
     double share; /* of each matrix that the current device works on: 1 but for row splits */
     bool grows;   /* the cache grows by concatenation */
     struct vs_fetch fetch;

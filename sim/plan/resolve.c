@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "hw/machine.h"
 #include "model/model.h"
+#include "plan/requests.h"
 
 /* Everything loaded, by kind and key: a list, newest first. */
 enum kind { KIND_WORKLOAD, KIND_ENGINE, KIND_MODEL, KIND_MACHINE };
@@ -575,7 +576,7 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
         !derive_split(catalog, c->machine, &v, err) ||
         !fill_defaults(catalog, c->engine, task, &v, err) ||
         !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||
-        !check_machine(c->machine, c->engine, task, &v, err))
+        !vs_requests_check(&v, task, err) || !check_machine(c->machine, c->engine, task, &v, err))
         return false;
     c->axes = v;
     if (!add_notes(catalog, c, err))

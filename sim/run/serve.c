@@ -5,6 +5,7 @@
 
 #include "base/rng.h"
 #include "engine/engine.h"
+#include "plan/requests.h"
 #include "plan/startup.h"
 #include "run/simulate.h"
 #include "run/step_time.h"
@@ -169,6 +170,9 @@ static bool serve(struct server *v, struct vs_err *err) {
         uint64_t times;
         arrive_by_now(v);
         if (!vs_sched_next(&v->sched, &step)) {
+            if (v->sched.head < v->sched.tail)
+                return vs_err_at(err, NULL, 0, 0, "the KV pool of %llu blocks holds no request",
+                                 (unsigned long long)v->sched.limits.blocks);
             if (v->sched.count == v->count)
                 return true;
             v->now_s = v->requests[v->sched.count].arrived_s;
@@ -196,9 +200,7 @@ static void mean_speeds(const struct server *v) {
 bool vs_drive_serve(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err) {
     const struct vs_values *axes = &s->c->axes;
     struct server v = {.s = s, .times = {.s = s, .phase = phase}};
-    bool asked = vs_given(axes, VS_AXIS_REQUESTS) || vs_given(axes, VS_AXIS_CONCURRENCY) ||
-                 vs_given(axes, VS_AXIS_RATE);
-    if (!asked || s->options->capacity_only || s->x.out_of_memory)
+    if (!vs_requests_given(axes) || s->options->capacity_only || s->x.out_of_memory)
         return true;
     struct vs_arena *record = s->x.record;
     s->x.record = NULL; /* a node of the grid is not a moment of the run */

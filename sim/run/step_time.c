@@ -125,8 +125,8 @@ bool vs_step_time(struct vs_step_times *times, uint64_t decodes, double cells, u
     for (unsigned corner = 0; corner < 4; corner++) {
         const struct between *d = &b[DECODES], *t = &b[TOKENS];
         double share = (corner & 1 ? d->part : 1 - d->part) * (corner & 2 ? t->part : 1 - t->part);
-        uint32_t at[VS_STEP_DIMS] = {[DECODES] = corner & 1 ? d->high : d->low,
-                                     [TOKENS] = corner & 2 ? t->high : t->low};
+        uint32_t at[VS_STEP_DIMS] = {
+            [DECODES] = corner & 1 ? d->high : d->low, [TOKENS] = corner & 2 ? t->high : t->low};
         double here;
         if (share <= 0)
             continue;

@@ -27,9 +27,9 @@ struct vs_sched_request {
 struct vs_sched_limits {
     uint64_t step_tokens, sequences; /* most of one step; a longer whole prompt runs alone */
     uint64_t blocks, block_tokens;   /* the pool */
-    bool reserve;        /* admits where prompt and output fit; otherwise blocks are taken as the
-                            sequence grows, and the newest is thrown back when they run out */
-    bool first_decoded;  /* the last prompt token is left to a step of decoding */
+    bool reserve;       /* admits where prompt and output fit; otherwise blocks are taken as the
+                           sequence grows, and the newest is thrown back when they run out */
+    bool first_decoded; /* the last prompt token is left to a step of decoding */
 };
 
 /* What runs together in a step. */
