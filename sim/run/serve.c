@@ -49,10 +49,12 @@ static size_t request_count(const struct vs_values *axes) {
 static bool draw_requests(struct server *v, struct vs_err *err) {
     const struct vs_values *axes = &v->s->c->axes;
     bool poisson = vs_given(axes, VS_AXIS_RATE) && !vs_is(axes, VS_AXIS_RATE, "inf");
-    double range = vs_real(axes, VS_AXIS_LENGTH_RANGE), at_s = 0;
+    double range = vs_given(axes, VS_AXIS_LENGTH_RANGE) ? vs_real(axes, VS_AXIS_LENGTH_RANGE) : 1;
+    uint64_t seed = vs_given(axes, VS_AXIS_SEED) ? (uint64_t)vs_count(axes, VS_AXIS_SEED) : 1;
+    double at_s = 0;
     v->count = request_count(axes);
     v->requests = calloc(v->count, sizeof *v->requests);
-    struct vs_rng *rng = vs_rng_new((uint64_t)vs_count(axes, VS_AXIS_SEED));
+    struct vs_rng *rng = vs_rng_new(seed);
     for (size_t i = 0; v->requests && rng && i < v->count; i++) {
         v->requests[i].prompt = draw(rng, (uint64_t)vs_count(axes, VS_AXIS_PROMPT), range);
         v->requests[i].gen = draw(rng, (uint64_t)vs_count(axes, VS_AXIS_GEN), range);
