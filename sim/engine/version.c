@@ -1,4 +1,4 @@
-/* Releases as numbers: "0.17.1", "b2824", "v1.0.0rc3", "1.2.0.post1". */
+/* Releases as numbers: "0.17.1", "b2824", "v1.0.0rc3", "1.2.0.post1", "1.2.0rc2.post2". */
 #include "engine/version.h"
 
 #include <string.h>
@@ -35,6 +35,15 @@ static const char *read_suffix(const char *text, struct vs_version *version) {
     return text;
 }
 
+static const char *read_post(const char *text, struct vs_version *version) {
+    static const char POST[] = ".post";
+    if (!vs_starts(text, POST) || version->rank >= 0)
+        return text;
+    text = read_number(text + sizeof POST - 1, &version->post);
+    version->post++;
+    return text;
+}
+
 bool vs_version_parse(const char *text, struct vs_version *version) {
     *version = (struct vs_version){0};
     if (*text == 'b' || *text == 'v')
@@ -52,7 +61,7 @@ bool vs_version_parse(const char *text, struct vs_version *version) {
         text++;
     }
     if (*text && *text != '+')
-        text = read_suffix(text, version);
+        text = read_post(read_suffix(text, version), version);
     return *text == '\0' || *text == '+'; /* "+cu121": a build, not a release */
 }
 
@@ -64,7 +73,9 @@ static int compare(const struct vs_version *a, const struct vs_version *b) {
             return compare_u64(a->parts[i], b->parts[i]);
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
-    return compare_u64(a->rank_number, b->rank_number);
+    if (a->rank_number != b->rank_number)
+        return compare_u64(a->rank_number, b->rank_number);
+    return compare_u64(a->post, b->post);
 }
 
 int vs_version_compare(const char *a, const char *b) {

@@ -15,6 +15,7 @@ struct vs_version {
     size_t part_count;
     int rank; /* below 0: dev, a, b, rc; 0: the release; 1: post */
     uint64_t rank_number;
+    uint64_t post; /* behind a pre-release: "1.2.0rc2.post2"; 0 = none, else its number + 1 */
 };
 
 /* False when the text is not a release; what could be read is in *version all the same. */

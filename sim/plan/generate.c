@@ -139,8 +139,8 @@ static bool goes_on(const struct vs_values *axes, uint64_t cells) {
 /* The host waits for the token that was sampled before it issues the next step; servers schedule
  * between steps and handle each sequence's token. */
 static void sample(struct vs_pass *p, bool first_batch) {
-    double host =
-        vs_pass_number(p, "step_s", 0) + vs_pass_number(p, "sequence_s", 0) * (double)p->batch;
+    double host = vs_pass_number(p, "step_s", 0) +
+                  vs_pass_number(p, "sequence_s", 0) * (double)(p->batch + p->chunk.sequences);
     vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
     vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_CPU));
     vs_emit_op(&p->e,
@@ -178,6 +178,22 @@ bool vs_emit_decode(struct vs_plan *plan, uint64_t past, struct vs_phase *phase,
     /* A host thread that attends brings no layers meanwhile, where one thread does both. */
     if (plan->attention_on_cpu && vs_pass_rule(&p, "cpu_attention", "blocks"))
         p.fetch.ahead = p.fetch.overlap = 0;
+    vs_pass_layers(&p, true);
+    sample(&p, false);
+    return vs_emit_end(&p.e, err);
+}
+
+bool vs_emit_step(struct vs_plan *plan, const struct vs_serve_step *step, struct vs_phase *phase,
+                  struct vs_err *err) {
+    struct vs_pass p;
+    if (!begin(&p, plan, phase, "step", err))
+        return false;
+    p.batch = step->decodes;
+    p.chunk = (struct vs_chunk){
+        .tokens = step->prompt_tokens, .reach = step->reach, .sequences = step->prompts};
+    set_pass(&p, 1, step->cells > 0 ? step->cells - 1 : 0, true);
+    p.tokens += p.chunk.tokens;
+    p.few &= p.chunk.tokens == 0;
     vs_pass_layers(&p, true);
     sample(&p, false);
     return vs_emit_end(&p.e, err);

@@ -19,4 +19,14 @@ bool vs_emit_prefill(struct vs_plan *plan, uint64_t prompt, uint64_t depth, stru
 bool vs_emit_decode(struct vs_plan *plan, uint64_t past, struct vs_phase *phase,
                     struct vs_err *err);
 
+/* A step of a server: sequences that decode, and pieces of prompts beside them. */
+struct vs_serve_step {
+    uint64_t decodes, cells; /* sequences; cells of each with the new token, on average */
+    uint64_t prompt_tokens;
+    uint64_t prompts; /* that end in this step */
+    double reach;     /* cells that a prompt token attends to, on average */
+};
+bool vs_emit_step(struct vs_plan *plan, const struct vs_serve_step *step, struct vs_phase *phase,
+                  struct vs_err *err);
+
 #endif

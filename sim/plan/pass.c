@@ -263,7 +263,8 @@ static void head_pass(struct vs_pass *p) {
     if (vs_on_gpu(w->home))
         hop(p, (uint8_t)(w->home - VS_HOME_GPU), -1);
     vs_pass_go_to_cpu(p, !vs_on_gpu(w->home) && !p->plan->streaming, -1);
-    uint64_t rows = vs_pass_rule(p, "prefill_logits", "all") ? p->tokens : p->batch;
+    uint64_t rows =
+        vs_pass_rule(p, "prefill_logits", "all") ? p->tokens : p->batch + p->chunk.sequences;
     uint64_t tokens = p->tokens;
     vs_buffer_id logits = VS_NO_BUFFER;
     if (p->torch)

@@ -11,18 +11,26 @@
 
 struct vs_engine;
 
+/* Prompt tokens that share a step with sequences that decode. */
+struct vs_chunk {
+    uint64_t tokens;
+    double reach;       /* cells that one of them attends to, on average */
+    uint64_t sequences; /* that they end with: a row of logits each */
+};
+
 struct vs_pass {
     struct vs_emit e;
     struct vs_plan *plan;
     const struct vs_model *m;
     const struct vs_engine *engine;
     uint64_t batch;
-    uint64_t tokens;      /* new, of all sequences */
-    uint64_t past, cells; /* in the cache of one sequence: before, and after this pass */
-    bool few;             /* decoding kernels */
-    bool batched;         /* a step of decoding has these kernels whatever the batch */
-    bool torch;           /* activations through the allocator, one by one */
-    bool on_cpu;          /* where the hidden state is now */
+    uint64_t tokens;       /* new, of all sequences */
+    struct vs_chunk chunk; /* of a server: behind the batch, part of `tokens` */
+    uint64_t past, cells;  /* in the cache of one sequence: before, and after this pass */
+    bool few;              /* decoding kernels */
+    bool batched;          /* a step of decoding has these kernels whatever the batch */
+    bool torch;            /* activations through the allocator, one by one */
+    bool on_cpu;           /* where the hidden state is now */
     double share; /* of each matrix that the current device works on: 1 but for row splits */
     bool grows;   /* the cache grows by concatenation */
     vs_buffer_id *outgrown; /* old copies of all layers that stay until the pass is over; NULL =

@@ -84,7 +84,7 @@ static void unpack(struct vs_pass *p, uint32_t layer) {
                                    .launches = vs_pass_launches(p)});
 }
 
-static void attention(struct vs_pass *p, uint32_t layer) {
+static void attend(struct vs_pass *p, uint32_t layer) {
     unpack(p, layer);
     bool naive = p->plan->attention == VS_ATTENTION_NAIVE;
     double past = (double)p->past;
@@ -113,6 +113,38 @@ static void attention(struct vs_pass *p, uint32_t layer) {
         scores_traffic(p, layer);
 }
 
+/* Pieces of prompts, beside a batch that decodes: kernels of prefill, each token on the cells that
+ * its sequence has. */
+static void attend_chunk(struct vs_pass *p, uint32_t layer) {
+    double tokens = (double)p->chunk.tokens, window = (double)vs_layer_window(p->m, layer);
+    double reach = window > 0 && window < p->chunk.reach ? window : p->chunk.reach;
+    vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_ATTENTION,
+                                      .what = "self_attn of prompts",
+                                      .layer = (int32_t)layer,
+                                      .lane = VS_LANE_COMPUTE,
+                                      .flops = pair_flops(p, layer) * tokens * reach,
+                                      .bytes = 4 * query_width(p, layer) * tokens,
+                                      .kernels = 1,
+                                      .launches = vs_pass_launches(p)});
+}
+
+static void attention(struct vs_pass *p, uint32_t layer) {
+    uint64_t tokens = p->tokens;
+    bool few = p->few;
+    if (p->chunk.tokens == 0) {
+        attend(p, layer);
+        return;
+    }
+    if (p->batch > 0) {
+        p->tokens = p->batch;
+        p->few = true;
+        attend(p, layer);
+        p->tokens = tokens;
+        p->few = few;
+    }
+    attend_chunk(p, layer);
+}
+
 /* The state is read and written once in a pass; each token updates it and reads it (two
  * multiplications and additions for each of its numbers). */
 static void recurrence(struct vs_pass *p, uint32_t layer) {
@@ -123,7 +155,7 @@ static void recurrence(struct vs_pass *p, uint32_t layer) {
                                       .what = "recurrence",
                                       .layer = (int32_t)layer,
                                       .flops = (double)p->tokens * state,
-                                      .bytes = 2 * (double)p->batch * state,
+                                      .bytes = 2 * (double)(p->batch + p->chunk.sequences) * state,
                                       .kernels = 1,
                                       .launches = p->on_cpu ? 0 : vs_pass_launches(p)});
 }

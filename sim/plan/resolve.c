@@ -9,6 +9,7 @@
 #include "hw/machine.h"
 #include "model/model.h"
 #include "plan/engine_choice.h"
+#include "plan/requests.h"
 
 /* Values of lower precedence fill the gaps. */
 static void lay_under(struct vs_values *v, const struct vs_values *under) {
@@ -255,7 +256,7 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
         !derive_split(catalog, c->machine, &v, err) ||
         !fill_defaults(catalog, c->engine, task, &v, err) ||
         !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||
-        !check_machine(c->machine, c->engine, task, &v, err))
+        !vs_requests_check(&v, task, err) || !check_machine(c->machine, c->engine, task, &v, err))
         return false;
     c->axes = v;
     if (!add_notes(catalog, c, err))

@@ -52,6 +52,12 @@ static struct step largest_step(const struct vs_plan *plan) {
     return s;
 }
 
+struct vs_step_limits vs_step_limits(const struct vs_plan *plan) {
+    return (struct vs_step_limits){
+        .tokens = largest_step(plan).tokens,
+        .sequences = limit(plan, VS_AXIS_MAX_SEQS, "step_sequences", "step_sequences_large")};
+}
+
 /* The widest moment of a dense layer: gate, up and their product, and three hidden states. */
 static uint64_t layer_bytes(const struct vs_plan *plan, uint64_t tokens, uint32_t parts) {
     const struct vs_model *m = plan->c->model;

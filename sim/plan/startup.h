@@ -24,6 +24,12 @@ struct vs_memory_seen {
 uint64_t vs_kv_pool_blocks(const struct vs_plan *plan, unsigned device,
                            const struct vs_memory_seen *seen);
 
+/* The most that one step takes: tokens, and sequences. */
+struct vs_step_limits {
+    uint64_t tokens, sequences;
+};
+struct vs_step_limits vs_step_limits(const struct vs_plan *plan);
+
 /* Blocks that a sequence of --ctx tokens fills. */
 uint64_t vs_kv_sequence_blocks(const struct vs_plan *plan);
 /* What a block takes on a device: it holds its tokens' K and V of that device's layers. */

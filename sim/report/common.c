@@ -105,6 +105,7 @@ bool vs_report_is_speed(enum vs_metric metric, const char *task) {
     case VS_METRIC_DECODE_TPS:
     case VS_METRIC_PREFILL_TPS:
     case VS_METRIC_E2E_TPS:
+    case VS_METRIC_OUT_TPS:
     case VS_METRIC_TTFT_S:
     case VS_METRIC_TPOT_S:
         return !train;

@@ -37,8 +37,9 @@ struct chart {
 
 /* Bars are speeds whatever the rank is by. */
 static enum vs_metric speed_metric(const struct vs_sweep *sweep) {
-    return sweep->task && vs_streq(sweep->task, "train") ? VS_METRIC_TRAIN_TPS
-                                                         : VS_METRIC_DECODE_TPS;
+    return vs_streq(sweep->task, "train")   ? VS_METRIC_TRAIN_TPS
+           : vs_streq(sweep->task, "serve") ? VS_METRIC_OUT_TPS
+                                            : VS_METRIC_DECODE_TPS;
 }
 
 /* 1, 2, ...: the engine's color; those beyond the last share it. */

@@ -32,6 +32,10 @@ static const struct vs_table_column generate_columns[] = {
     {"TTFT", "", true, false},     {"TPOT", "", true, false},     {"longest", "ctx", true, false},
     {"bound by", "", false, false}};
 
+static bool is_serve(const struct vs_sweep *sweep) {
+    return sweep->task && vs_streq(sweep->task, "serve");
+}
+
 static bool is_train(const struct vs_sweep *sweep) {
     return sweep->task && vs_streq(sweep->task, "train");
 }
@@ -76,16 +80,17 @@ static void add_row(struct vs_table *table, const struct vs_sweep *sweep, size_t
                                      bound_by};
         vs_table_add(table, cells, paint);
     } else {
-        const char *const cells[] = {rank,
-                                     label_of(p),
-                                     engine,
-                                     vram,
-                                     ram,
-                                     speed_text(speed, p, VS_METRIC_DECODE_TPS),
-                                     speed_text(first, p, VS_METRIC_TTFT_S),
-                                     speed_text(second, p, VS_METRIC_TPOT_S),
-                                     limit,
-                                     bound_by};
+        const char *const cells[] = {
+            rank,
+            label_of(p),
+            engine,
+            vram,
+            ram,
+            speed_text(speed, p, is_serve(sweep) ? VS_METRIC_OUT_TPS : VS_METRIC_DECODE_TPS),
+            speed_text(first, p, VS_METRIC_TTFT_S),
+            speed_text(second, p, VS_METRIC_TPOT_S),
+            limit,
+            bound_by};
         vs_table_add(table, cells, paint);
     }
 }

@@ -220,8 +220,10 @@ static bool drive(struct vs_simulation *s, struct vs_phase *phase, struct vs_err
     struct wave wave = {0};
     if (s->plan.kv_block > 0 && !vs_start_paged(s, phase, err))
         return false;
-    if (vs_is_over(s) || s->c->task == VS_TASK_SERVE)
+    if (vs_is_over(s))
         return true;
+    if (s->c->task == VS_TASK_SERVE)
+        return vs_drive_serve(s, phase, err);
     if (!vs_emit_provision(&s->plan, phase, err) ||
         !vs_walk(&s->x, phase, s->options->stop_at_oom, err))
         return false;

@@ -164,8 +164,9 @@ static bool is_extrapolating(const struct vs_intervals *table, const struct vs_o
 bool vs_intervals_add(struct vs_arena *arena, const struct vs_intervals *table,
                       const struct vs_outcome **outcome, struct vs_err *err) {
     static const enum vs_metric SPEEDS[] = {
-        VS_METRIC_DECODE_TPS, VS_METRIC_PREFILL_TPS, VS_METRIC_E2E_TPS,     VS_METRIC_TTFT_S,
-        VS_METRIC_TPOT_S,     VS_METRIC_TRAIN_TPS,   VS_METRIC_STEP_TIME_S, VS_METRIC_MFU};
+        VS_METRIC_DECODE_TPS, VS_METRIC_PREFILL_TPS, VS_METRIC_E2E_TPS,
+        VS_METRIC_OUT_TPS,    VS_METRIC_TTFT_S,      VS_METRIC_TPOT_S,
+        VS_METRIC_TRAIN_TPS,  VS_METRIC_STEP_TIME_S, VS_METRIC_MFU};
     struct vs_outcome *out = VS_NEW(arena, struct vs_outcome);
     if (!out)
         return vs_err_nomem(err);

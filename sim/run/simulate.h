@@ -30,6 +30,9 @@ bool vs_drive_generate(struct vs_simulation *s, struct vs_err *err);
  * once. */
 bool vs_start_paged(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err);
 
+/* Serves the requests of the case, behind the start; without requests there is nothing to do. */
+bool vs_drive_serve(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err);
+
 /* What loading needs beside the weights. */
 struct vs_load_needs vs_load_needs_of(const struct vs_case *c);
 

@@ -360,9 +360,10 @@ static bool finish(struct sweep *s, const struct vs_sweep_options *options, stru
 static void name_sweep(struct sweep *s, const struct vs_sweep_options *options) {
     const struct vs_case *c = &s->items[0].c;
     bool prefill_only = c->task == VS_TASK_GENERATE && vs_count(&c->axes, VS_AXIS_GEN) == 0;
-    s->rank_by = is_train(s)    ? VS_METRIC_TRAIN_TPS
-                 : prefill_only ? VS_METRIC_PREFILL_TPS
-                                : VS_METRIC_DECODE_TPS;
+    s->rank_by = is_train(s)                ? VS_METRIC_TRAIN_TPS
+                 : c->task == VS_TASK_SERVE ? VS_METRIC_OUT_TPS
+                 : prefill_only             ? VS_METRIC_PREFILL_TPS
+                                            : VS_METRIC_DECODE_TPS;
     if (options->sort)
         vs_metric_find(options->sort, &s->rank_by);
     s->oom_axis = is_train(s) ? VS_AXIS_SEQ : VS_AXIS_CTX;

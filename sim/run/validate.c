@@ -80,6 +80,7 @@ static bool is_speed(enum vs_metric metric) {
     case VS_METRIC_DECODE_TPS:
     case VS_METRIC_PREFILL_TPS:
     case VS_METRIC_E2E_TPS:
+    case VS_METRIC_OUT_TPS:
     case VS_METRIC_TTFT_S:
     case VS_METRIC_TPOT_S:
     case VS_METRIC_TRAIN_TPS:

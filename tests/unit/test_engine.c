@@ -69,10 +69,10 @@ static const struct vs_engine *engine_of(const char *version) {
 }
 
 START_TEST(versions_compare) {
-    static const char *const rising[] = {"0.4",       "0.6.3",   "0.17.1",      "1.0.0.dev5",
-                                         "1.0.0a1",   "1.0.0b2", "1.0.0rc2",    "1.0.0rc3",
-                                         "1.0.0rc10", "1.0.0",   "1.0.0.post1", "1.0.0.post2",
-                                         "1.0.1",     "b1500",   "b2824"};
+    static const char *const rising[] = {
+        "0.4",         "0.6.3",       "0.17.1",         "1.0.0.dev5",     "1.0.0a1",   "1.0.0b2",
+        "1.0.0rc2",    "1.0.0rc3",    "1.0.0rc3.post0", "1.0.0rc3.post2", "1.0.0rc10", "1.0.0",
+        "1.0.0.post1", "1.0.0.post2", "1.0.1",          "b1500",          "b2824"};
     const size_t count = sizeof rising / sizeof *rising;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count; k++) {

@@ -91,7 +91,7 @@ START_TEST(sets) {
 END_TEST
 
 START_TEST(bad_words) {
-    check_refused("--sqe 1", false, "unknown option '--sqe'; nearest: --seq, --set, --hw");
+    check_refused("--sqe 1", false, "unknown option '--sqe'; nearest: --seq, --seed, --set");
     check_refused("-seq 1", false, "unknown option '-seq'; nearest: --seq, --set, --hw");
     check_refused("stray", false, "unexpected word 'stray', expected an option");
     check_refused("--seq 1 2", false, "unexpected word '2', expected an option");

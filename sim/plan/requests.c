@@ -1,0 +1,39 @@
+#include "plan/requests.h"
+
+#include "base/text.h"
+
+bool vs_requests_given(const struct vs_values *axes) {
+    return vs_given(axes, VS_AXIS_REQUESTS) || vs_given(axes, VS_AXIS_CONCURRENCY) ||
+           vs_given(axes, VS_AXIS_RATE);
+}
+
+static bool refuse(struct vs_err *err, const char *axis, const char *value, const char *why) {
+    return vs_err_at(err, NULL, 0, 0, "--%s %s %s", axis, value, why);
+}
+
+bool vs_requests_check(const struct vs_values *axes, const char *task, struct vs_err *err) {
+    static const enum vs_axis OF_ONE_BATCH[] = {VS_AXIS_BATCH, VS_AXIS_DEPTH};
+    int64_t longest = vs_count(axes, VS_AXIS_PROMPT) + vs_count(axes, VS_AXIS_GEN);
+    if (!vs_streq(task, "serve") || !vs_requests_given(axes))
+        return true;
+    if (vs_given(axes, VS_AXIS_CONCURRENCY) && vs_given(axes, VS_AXIS_RATE) &&
+        !vs_is(axes, VS_AXIS_RATE, "inf"))
+        return refuse(err, "rate", axes->at[VS_AXIS_RATE].text,
+                      "does not apply to --concurrency, whose clients wait for answers; "
+                      "expected one of them, or inf");
+    if (vs_count(axes, VS_AXIS_PROMPT) < 1)
+        return refuse(err, "prompt", "0", "makes no request; expected at least 1");
+    if (vs_count(axes, VS_AXIS_GEN) < 1)
+        return refuse(err, "gen", "0", "makes no request; expected at least 1");
+    if (vs_count(axes, VS_AXIS_CTX) < longest)
+        return refuse(err, "ctx", axes->at[VS_AXIS_CTX].text,
+                      "is less than prompt and generated tokens of a request");
+    if (!vs_is(axes, VS_AXIS_KV_ALLOC, "paged"))
+        return refuse(err, "kv-alloc", axes->at[VS_AXIS_KV_ALLOC].text,
+                      "does not apply to requests; expected paged");
+    for (size_t i = 0; i < sizeof OF_ONE_BATCH / sizeof *OF_ONE_BATCH; i++)
+        if (axes->origin[OF_ONE_BATCH[i]] >= VS_FROM_WORKLOAD)
+            return refuse(err, vs_axis_info(OF_ONE_BATCH[i])->name, axes->at[OF_ONE_BATCH[i]].text,
+                          "does not apply to requests; expected --concurrency or --requests");
+    return true;
+}

@@ -1,0 +1,13 @@
+/* Requests that a server is to serve, as the axes of a case say. */
+#ifndef VS_PLAN_REQUESTS_H
+#define VS_PLAN_REQUESTS_H
+
+#include "work/axis.h"
+
+/* Are there any? Otherwise `serve` asks how the engine starts. */
+bool vs_requests_given(const struct vs_values *axes);
+
+/* Refuses what contradicts itself; `task` is its word. */
+bool vs_requests_check(const struct vs_values *axes, const char *task, struct vs_err *err);
+
+#endif

@@ -1,0 +1,2 @@
+# Requests longer than the context.
+run --hw h100 --model llama-3.1-8b --engine vllm --task serve --concurrency 4 --ctx 100

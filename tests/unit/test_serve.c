@@ -1,0 +1,102 @@
+/* Requests served: against the generation of single sequences, and against itself. */
+#include <string.h>
+
+#include "sim_helpers.h"
+
+#define H100 "--hw h100 --model llama-3.1-8b --weights bf16 --engine vllm --engine-version 0.12.0 "
+#define SERVE H100 "--task serve --prompt 512 --gen 64 "
+
+static double client_s(const struct vs_case *c) {
+    return vs_engine_number(c->engine, "client_s", NULL, 0);
+}
+
+/* One client: its prompt, then a step for each further token. */
+START_TEST(one_client) {
+    const struct vs_outcome *one = sim_run(SERVE "--concurrency 1 --requests 5");
+    const struct vs_outcome *alone = sim_run(H100 "--task generate --prompt 512 --gen 63");
+    double prefill_s = alone->metrics[VS_METRIC_TTFT_S];
+    double decode_s = 63 / alone->metrics[VS_METRIC_DECODE_TPS];
+    ck_assert_near(one->metrics[VS_METRIC_TTFT_S] - client_s(sim_case(SERVE)), prefill_s, 1e-6);
+    ck_assert_near(one->metrics[VS_METRIC_TPOT_S], decode_s / 63, 1e-3);
+    ck_assert_near(one->metrics[VS_METRIC_OUT_TPS], 64 / (prefill_s + decode_s), 1e-3);
+}
+END_TEST
+
+/* More clients, more tokens, until the pool holds no more of them. */
+START_TEST(throughput_grows) {
+    double last = 0;
+    for (int clients = 1; clients <= 64; clients *= 4) {
+        const struct vs_outcome *o =
+            sim_run(vs_arena_printf(&sim_arena, SERVE "--requests 128 --concurrency %d", clients));
+        ck_assert_double_gt(o->metrics[VS_METRIC_OUT_TPS], last);
+        last = o->metrics[VS_METRIC_OUT_TPS];
+    }
+#define SMALL H100 "--task serve --prompt 8192 --gen 256 --gpu-util 0.28 --requests 64 "
+    const struct vs_outcome *full = sim_run(SMALL "--concurrency 16");
+    const struct vs_outcome *more = sim_run(SMALL "--concurrency 64");
+    ck_assert_double_lt(full->metrics[VS_METRIC_KV_TOKENS], 16 * 8448.0);
+    ck_assert_near(more->metrics[VS_METRIC_OUT_TPS], full->metrics[VS_METRIC_OUT_TPS], 0.05);
+}
+END_TEST
+
+START_TEST(seeds) {
+    static const enum vs_metric SPEEDS[] = {VS_METRIC_OUT_TPS, VS_METRIC_TTFT_S, VS_METRIC_TPOT_S};
+    const char *words = SERVE "--rate 20 --requests 40 --length-range 0.5 ";
+    const struct vs_outcome *a = sim_run(words), *b = sim_run(words);
+    const struct vs_outcome *other = sim_run(sim_words(words, "--seed 2"));
+    for (size_t i = 0; i < sizeof SPEEDS / sizeof *SPEEDS; i++) {
+        ck_assert(a->metrics[SPEEDS[i]] > 0);
+        ck_assert(memcmp(&a->metrics[SPEEDS[i]], &b->metrics[SPEEDS[i]], sizeof(double)) == 0);
+        ck_assert(a->metrics[SPEEDS[i]] > other->metrics[SPEEDS[i]] ||
+                  a->metrics[SPEEDS[i]] < other->metrics[SPEEDS[i]]);
+    }
+}
+END_TEST
+
+/* Hardly any load: arrivals set the pace, and nobody waits. */
+START_TEST(arrivals) {
+    const struct vs_outcome *o = sim_run(SERVE "--rate 0.1 --requests 200");
+    const struct vs_outcome *one = sim_run(SERVE "--concurrency 1 --requests 5");
+    ck_assert_near(o->metrics[VS_METRIC_OUT_TPS], 64 * 0.1, 0.2);
+    ck_assert_near(o->metrics[VS_METRIC_TPOT_S], one->metrics[VS_METRIC_TPOT_S], 0.1);
+}
+END_TEST
+
+/* Each engine has a scheduler; without requests none of them runs. */
+START_TEST(engines) {
+    static const char *const ENGINES[] = {"vllm", "vllm --engine-version 0.6.3", "trtllm", "sglang",
+                                          "lmdeploy"};
+    for (size_t i = 0; i < sizeof ENGINES / sizeof *ENGINES; i++) {
+        const char *words = vs_arena_printf(
+            &sim_arena, "--hw h100 --model llama-3.1-8b --weights fp16 --task serve --engine %s",
+            ENGINES[i]);
+        const struct vs_outcome *o = sim_run(sim_words(words, "--rate inf --requests 20"));
+        ck_assert_double_gt(o->metrics[VS_METRIC_OUT_TPS], 0);
+        ck_assert(isnan(sim_run(words)->metrics[VS_METRIC_OUT_TPS]));
+    }
+}
+END_TEST
+
+START_TEST(refused) {
+    sim_refused(SERVE "--concurrency 4 --rate 5", "--rate 5 does not apply to --concurrency");
+    sim_refused(SERVE "--requests 0", "found '0', expected a whole number from 1");
+    sim_refused(SERVE "--rate 0", "--rate");
+    sim_refused(SERVE "--rate inf --depth 8", "--depth 8 does not apply to requests");
+    ck_assert_double_gt(sim_run(SERVE "--concurrency 4 --rate inf")->metrics[VS_METRIC_OUT_TPS], 0);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("serve");
+    TCase *tests = tcase_create("all");
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, NULL, sim_end);
+    tcase_add_test(tests, one_client);
+    tcase_add_test(tests, throughput_grows);
+    tcase_add_test(tests, seeds);
+    tcase_add_test(tests, arrivals);
+    tcase_add_test(tests, engines);
+    tcase_add_test(tests, refused);
+    suite_add_tcase(suite, tests);
+    return sim_main(suite);
+}
