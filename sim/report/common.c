@@ -73,8 +73,13 @@ static void put_distinct(struct vs_text *out, const struct vs_outcome *const *po
 
 void vs_report_ask(struct vs_text *out, const char *workload,
                    const struct vs_outcome *const *points, size_t count) {
-    static const char *const shape[] = {"prompt", "gen",         "ctx",   "batch", "depth",
-                                        "seq",    "micro-batch", "accum", "gpus"};
+    static const char *const shape[] = {"prompt",      "gen",         "requests", "rate",
+                                        "concurrency", "ctx",         "batch",    "depth",
+                                        "seq",         "micro-batch", "accum",    "gpus"};
+    const bool serve = vs_streq(points[0]->task, "serve");
+    const bool start_only = serve && !vs_report_word(points[0], "requests") &&
+                            !vs_report_word(points[0], "concurrency") &&
+                            !vs_report_word(points[0], "rate");
     if (workload && workload[0] != '\0') {
         vs_put(out, workload);
         vs_text_add(out, ": ");
@@ -84,10 +89,9 @@ void vs_report_ask(struct vs_text *out, const char *workload,
     put_task(out, points, count);
     for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
         const char *word = shared_word(points, count, shape[i]);
-        const bool requests = vs_streq(shape[i], "prompt") || vs_streq(shape[i], "gen") ||
-                              vs_streq(shape[i], "batch");
-        if (requests && vs_streq(points[0]->task, "serve"))
-            continue; /* what a server is asked for is not part of its start-up */
+        const bool request = vs_streq(shape[i], "prompt") || vs_streq(shape[i], "gen");
+        if ((start_only && request) || (serve && vs_streq(shape[i], "batch")))
+            continue; /* a server that is only started is asked for nothing */
         const bool usual = word && ((vs_streq(shape[i], "depth") && vs_streq(word, "0")) ||
                                     (vs_streq(shape[i], "gpus") && vs_streq(word, "1")));
         if (!word || word[0] == '\0' || usual)

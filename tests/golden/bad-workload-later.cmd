@@ -1,2 +1,2 @@
 # A workload that comes later.
-run --hw rtx4090 --workload serve8b
+run --hw rtx4090 --workload ./later.json

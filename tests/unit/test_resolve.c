@@ -161,8 +161,6 @@ START_TEST(what_is_not_modelled) {
     sim_refused("--hw toy --model qwen3.5-27b --task train", "linear-attention layers");
     sim_refused("--hw toy --model mixtral-8x7b-v0.1 --task train",
                 "mixture-of-experts layers are not modelled yet for --task train");
-    sim_refused("--hw toy --workload serve8b",
-                "workload 'serve8b' needs what is not modelled yet: request serving");
 }
 END_TEST
 
