@@ -9,11 +9,12 @@
 static const char *join(struct vs_build *b, const char *prefix, size_t n0, const char *stem,
                         const char *ending) {
     const size_t n1 = strlen(stem), n2 = strlen(ending);
-    char *text = b->text + b->text_bytes;
+    const size_t begin = b->text_bytes;
 
     b->text_bytes += n0 + n1 + n2 + 1;
     if (!b->at)
         return NULL;
+    char *text = b->text + begin;
     memcpy(text, prefix, n0);
     memcpy(text + n0, stem, n1);
     memcpy(text + n0 + n1, ending, n2 + 1);
@@ -201,11 +202,10 @@ static bool are_equal(const struct vs_model_layer *a, const struct vs_model_laye
 /* Copies the tensors of an equal layer and puts the number into their names: most models have one
  * or two kinds of layers, and making names is most of the work. */
 static void copy_layer(struct vs_build *b, const struct vs_build_done *from, const char *digits) {
-    char *text = b->text + b->text_bytes;
-    const ptrdiff_t moved = text - (b->text + from->text);
+    const size_t moved = b->text_bytes - from->text;
 
     if (b->at)
-        memcpy(text, b->text + from->text, from->text_bytes);
+        memcpy(b->text + b->text_bytes, b->text + from->text, from->text_bytes);
     for (size_t i = 0; b->at && i < from->count; i++) {
         struct vs_tensor *tensor = &b->at[b->count + i];
         *tensor = b->at[from->first + i];

@@ -55,12 +55,14 @@ static bool make_pools(struct vs_executor *x) {
     return (x->pools[VS_HOME_STORAGE] = vs_pool_new(&storage)) != NULL;
 }
 
+/* Devices first: what migrates gives the host's pool back what it holds there. */
 static void free_pools(struct vs_executor *x) {
-    if (x->pools[VS_HOME_HOST] != x->pools[VS_HOME_GPU])
-        vs_pool_free(x->pools[VS_HOME_HOST]);
-    vs_pool_free(x->pools[VS_HOME_STORAGE]);
+    const bool own_host = x->pools[VS_HOME_HOST] != x->pools[VS_HOME_GPU];
     for (size_t d = 0; d < x->unit_count; d++)
         vs_pool_free(x->pools[VS_HOME_GPU + d]);
+    if (own_host)
+        vs_pool_free(x->pools[VS_HOME_HOST]);
+    vs_pool_free(x->pools[VS_HOME_STORAGE]);
 }
 
 /* What belongs to the host exists once: the first unit's. */

@@ -1,0 +1,2 @@
+# The same search twice.
+limit --hw toy --model toy --engine ideal --task train --axis seq,seq

@@ -1,0 +1,2 @@
+# Not a regular expression.
+run --hw toyx2 --model toy --engine llamacpp --task generate --weights fp16 --prompt 64 --gen 4 --override-tensor 'ffn(=CPU'

@@ -1,0 +1,2 @@
+# Nobody gets anything.
+run --hw toyx2 --model toy --engine llamacpp --task generate --weights fp16 --prompt 64 --gen 4 --tensor-split 0,0

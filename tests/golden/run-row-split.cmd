@@ -1,0 +1,2 @@
+# Rows of each matrix over two devices.
+run --hw toyx2 --model toy --engine llamacpp --task generate --weights fp16 --prompt 64 --gen 4 --split row
