@@ -5,6 +5,10 @@
 #define NONE UINT32_MAX
 #define LOWEST DBL_MIN /* rate: a flow that is there is never at rest */
 
+/* For how many solutions all is taken as one component after it was found to be one. It costs less
+ * than searching, and little where it has fallen apart since. */
+enum { WHOLE_SOLUTIONS = 16 };
+
 static struct vs_share_flow *flow_at(const struct vs_share *share, uint32_t flow) {
     return &share->slots.at[(size_t)flow * VS_SHARE_STRIDE].flow;
 }
@@ -70,7 +74,9 @@ void vs_share_clear(struct vs_share *share) {
         struct vs_share_resource *r = &share->resources.at[i];
         *r = (struct vs_share_resource){.capacity = r->capacity, .first = NONE};
     }
-    share->touched.count = share->switched.count = share->changed.count = 0;
+    share->touched.count = share->switched.count = share->changed.count = share->found.count = 0;
+    share->busy_count = share->limited_count = 0;
+    share->whole_left = 0;
 }
 
 static void touch(struct vs_share *share, uint32_t resource) {
@@ -87,6 +93,7 @@ void vs_share_enter(struct vs_share *share, uint32_t flow, double limit,
         .limit = limit > 0 ? limit : DBL_MAX,
         .term_count = (uint8_t)term_count,
     };
+    share->limited_count += limit > 0;
     for (uint32_t k = 0; k < term_count; k++) {
         struct vs_share_resource *r = resource_at(share, terms[k].resource);
         const uint32_t slot = flow * VS_SHARE_STRIDE + 1 + k;
@@ -97,7 +104,7 @@ void vs_share_enter(struct vs_share *share, uint32_t flow, double limit,
         if (r->first != NONE)
             node_at(share, r->first)->prev = slot;
         r->first = slot;
-        r->flow_count++;
+        share->busy_count += r->flow_count++ == 0;
         touch(share, terms[k].resource);
     }
 }
@@ -113,9 +120,10 @@ void vs_share_leave(struct vs_share *share, uint32_t flow) {
             node_at(share, node->prev)->next = node->next;
         if (node->next != NONE)
             node_at(share, node->next)->prev = node->prev;
-        r->flow_count--;
+        share->busy_count -= --r->flow_count == 0;
         touch(share, node->resource);
     }
+    share->limited_count -= f->term_count > 0 && f->limit < DBL_MAX;
     *f = (struct vs_share_flow){0};
 }
 
@@ -131,19 +139,26 @@ static void set_rate(struct vs_share *share, uint32_t flow, double rate) {
 /* The resource's part in this solution is known. */
 static void report(struct vs_share *share, uint32_t resource) {
     struct vs_share_resource *r = resource_at(share, resource);
-    const bool busy = r->flow_count > 0;
-    r->found = false;
-    if (busy == r->was_busy && r->binding == r->was_binding)
+    const uint8_t state = (uint8_t)((r->flow_count > 0 ? 1 : 0) | (r->binding ? 2 : 0));
+    if (state == r->reported)
         return;
-    r->was_busy = busy;
-    r->was_binding = r->binding;
+    r->reported = state;
     share->switched.at[share->switched.count++] = resource;
+}
+
+/* A solution marks the flows that it saw, then those that it stopped, with numbers of its own,
+ * which rise: so none has to be reset. */
+static uint32_t seen_mark(const struct vs_share *share) { return 2 * share->solution; }
+static uint32_t stopped_mark(const struct vs_share *share) { return 2 * share->solution + 1; }
+
+static bool is_open(const struct vs_share *share, uint32_t flow) {
+    return flow_at(share, flow)->mark < stopped_mark(share);
 }
 
 static double sum_open(const struct vs_share *share, const struct vs_share_resource *r) {
     double slope = 0;
     for (uint32_t slot = r->first; slot != NONE; slot = node_at(share, slot)->next)
-        if (flow_at(share, flow_of(slot))->open)
+        if (is_open(share, flow_of(slot)))
             slope += node_at(share, slot)->coefficient;
     return slope;
 }
@@ -189,8 +204,7 @@ static double next_level(struct vs_share *share) {
 }
 
 static inline void stop(struct vs_share *share, uint32_t flow, double rate) {
-    struct vs_share_flow *f = flow_at(share, flow);
-    f->open = false;
+    const struct vs_share_flow *f = flow_at(share, flow);
     for (uint32_t k = 0; k < f->term_count; k++) {
         const struct vs_share_node *node = term_at(share, flow, k);
         struct vs_share_resource *r = &share->resources.at[node->resource];
@@ -207,10 +221,11 @@ static size_t stop_limited(struct vs_share *share, double level) {
     size_t stopped = 0;
     for (size_t i = 0; i < share->limited.count; i++) {
         const uint32_t flow = share->limited.at[i];
-        const struct vs_share_flow *f = flow_at(share, flow);
-        if (!f->open)
+        struct vs_share_flow *f = flow_at(share, flow);
+        if (!is_open(share, flow))
             continue;
         if (f->limit < level) {
+            f->mark = stopped_mark(share);
             stop(share, flow, f->limit);
             stopped++;
         } else {
@@ -221,13 +236,15 @@ static size_t stop_limited(struct vs_share *share, double level) {
     return stopped;
 }
 
-/* Lists the open flows of a resource, or those that are not; how many. */
-static size_t list_flows(struct vs_share *share, const struct vs_share_resource *r, bool open,
-                         uint32_t *list) {
+/* Lists the flows of a resource that don't have the mark yet, and marks them; how many. */
+static size_t list_flows(struct vs_share *share, const struct vs_share_resource *r, uint32_t mark) {
+    uint32_t *flows = share->flows.at;
     size_t count = 0;
     for (uint32_t slot = r->first; slot != NONE; slot = node_at(share, slot)->next) {
-        list[count] = flow_of(slot);
-        count += flow_at(share, flow_of(slot))->open == open;
+        struct vs_share_flow *f = flow_at(share, flow_of(slot));
+        flows[count] = flow_of(slot);
+        count += f->mark < mark;
+        f->mark = mark;
     }
     return count;
 }
@@ -238,7 +255,7 @@ static size_t stop_bound(struct vs_share *share, double level) {
     for (size_t i = 0; i < share->bound.count; i++) {
         struct vs_share_resource *r = resource_at(share, share->bound.at[i]);
         r->binding = true;
-        const size_t count = list_flows(share, r, true, share->flows.at);
+        const size_t count = list_flows(share, r, stopped_mark(share));
         for (size_t k = 0; k < count; k++)
             stop(share, share->flows.at[k], level);
         stopped += count;
@@ -248,60 +265,92 @@ static size_t stop_bound(struct vs_share *share, double level) {
 
 static void find_resource(struct vs_share *share, uint32_t resource) {
     struct vs_share_resource *r = resource_at(share, resource);
+    if (r->found)
+        return;
     r->found = true;
-    r->touched = r->binding = false;
-    r->level = LOWEST;
-    r->used = r->slope = 0;
-    r->open_count = 0;
     share->found.at[share->found.count++] = resource;
 }
 
-static void open_flow(struct vs_share *share, uint32_t flow) {
-    struct vs_share_flow *f = flow_at(share, flow);
-    f->open = true;
+static void forget_found(struct vs_share *share) {
+    for (size_t i = 0; i < share->found.count; i++)
+        resource_at(share, share->found.at[i])->found = false;
+    share->found.count = 0;
+}
+
+static void find_flow(struct vs_share *share, uint32_t flow) {
+    const struct vs_share_flow *f = flow_at(share, flow);
     if (f->limit < DBL_MAX)
         share->limited.at[share->limited.count++] = flow;
-    for (uint32_t k = 0; k < f->term_count; k++) {
-        const struct vs_share_node *node = term_at(share, flow, k);
-        struct vs_share_resource *r = resource_at(share, node->resource);
-        if (!r->found)
-            find_resource(share, node->resource);
-        r->slope += node->coefficient;
-        r->open_count++;
-    }
+    for (uint32_t k = 0; k < f->term_count; k++)
+        find_resource(share, term_at(share, flow, k)->resource);
 }
 
-/* Opens the component of `resource`; how many flows it has. */
-static size_t open_component(struct vs_share *share, uint32_t resource) {
-    size_t open = 0;
-    share->found.count = share->limited.count = 0;
+static void find_component(struct vs_share *share, uint32_t resource) {
     find_resource(share, resource);
     for (size_t i = 0; i < share->found.count; i++) {
+        if (share->found.count == share->busy_count && share->limited_count == 0)
+            break; /* that is all there is */
         const struct vs_share_resource *r = resource_at(share, share->found.at[i]);
-        if (r->open_count == r->flow_count)
-            continue; /* all its flows were found elsewhere */
-        const size_t count = list_flows(share, r, false, share->flows.at);
+        const size_t count = list_flows(share, r, seen_mark(share));
         for (size_t k = 0; k < count; k++)
-            open_flow(share, share->flows.at[k]);
-        open += count;
+            find_flow(share, share->flows.at[k]);
     }
-    for (size_t i = 0; i < share->found.count; i++) {
-        struct vs_share_resource *r = resource_at(share, share->found.at[i]);
-        r->slope_summed = r->slope;
-        share->active.at[i] = share->found.at[i];
-    }
-    share->active.count = share->found.count;
-    return open;
 }
 
-static void solve_component(struct vs_share *share, uint32_t resource) {
-    for (size_t open = open_component(share, resource); open > 0;) {
+static void open_resource(struct vs_share *share, uint32_t resource) {
+    struct vs_share_resource *r = resource_at(share, resource);
+    if (r->touched)
+        r->slope_full = sum_open(share, r);
+    r->touched = r->binding = false;
+    r->level = LOWEST;
+    r->used = 0;
+    r->slope = r->slope_summed = r->slope_full;
+    r->open_count = r->flow_count;
+}
+
+/* Solves for the resources in `found`, one component or several: the rates are the same, bit by
+ * bit, unless flows have limits. */
+static void solve_found(struct vs_share *share) {
+    for (size_t i = 0; i < share->found.count; i++) {
+        share->active.at[i] = share->found.at[i];
+        open_resource(share, share->found.at[i]);
+    }
+    share->active.count = share->found.count;
+    for (;;) {
         const double level = next_level(share);
-        const size_t stopped = stop_limited(share, level);
-        open -= stopped > 0 ? stopped : stop_bound(share, level);
+        if (share->active.count == 0)
+            break;
+        if (stop_limited(share, level) == 0)
+            stop_bound(share, level);
     }
     for (size_t i = 0; i < share->found.count; i++)
         report(share, share->found.at[i]);
+}
+
+static void solve_component(struct vs_share *share, uint32_t resource) {
+    share->limited.count = 0;
+    find_component(share, resource);
+    solve_found(share);
+    if (share->found.count == share->busy_count)
+        share->whole_left = WHOLE_SOLUTIONS; /* and `found` is kept */
+    else
+        forget_found(share);
+}
+
+/* Solves for all that is busy, or was; false where that is not known to be one component. */
+static bool solve_whole(struct vs_share *share) {
+    if (share->whole_left == 0)
+        return false;
+    if (share->limited_count > 0 || --share->whole_left == 0) {
+        share->whole_left = 0;
+        forget_found(share);
+        return false;
+    }
+    for (size_t i = 0; i < share->touched.count; i++)
+        find_resource(share, share->touched.at[i]);
+    share->limited.count = 0;
+    solve_found(share);
+    return true;
 }
 
 /* True when the flow shares none of its resources with another. */
@@ -327,27 +376,44 @@ static void solve_alone(struct vs_share *share, uint32_t flow) {
         const uint32_t resource = term_at(share, flow, k)->resource;
         struct vs_share_resource *r = resource_at(share, resource);
         r->touched = false;
+        r->slope_full = term_at(share, flow, k)->coefficient;
         r->binding = levels[k] <= lowest && lowest <= f->limit;
         report(share, resource);
     }
     set_rate(share, flow, f->limit < lowest ? f->limit : lowest);
 }
 
-void vs_share_solve(struct vs_share *share) {
+static void begin_solution(struct vs_share *share) {
     share->changed.count = share->switched.count = 0;
-    for (size_t i = 0; i < share->touched.count; i++) {
-        const uint32_t resource = share->touched.at[i];
-        struct vs_share_resource *r = resource_at(share, resource);
-        if (!r->touched)
-            continue; /* in a component that is solved already */
-        if (r->flow_count == 0) {
-            r->touched = r->binding = false;
-            report(share, resource);
-        } else if (r->flow_count == 1 && is_alone(share, flow_of(r->first))) {
-            solve_alone(share, flow_of(r->first));
-        } else {
-            solve_component(share, resource);
-        }
+    if (share->solution == UINT32_MAX / 2) { /* the marks start again */
+        for (size_t i = 0; i < share->slots.count; i += VS_SHARE_STRIDE)
+            share->slots.at[i].flow.mark = 0;
+        share->solution = 0;
     }
+    share->solution++;
+}
+
+static void solve_touched(struct vs_share *share, uint32_t resource) {
+    struct vs_share_resource *r = resource_at(share, resource);
+    if (!r->touched)
+        return; /* in a component that is solved already */
+    if (r->flow_count == 0) {
+        r->touched = r->binding = false;
+        r->slope_full = 0;
+        report(share, resource);
+    } else if (r->flow_count == 1 && is_alone(share, flow_of(r->first))) {
+        solve_alone(share, flow_of(r->first));
+    } else {
+        solve_component(share, resource);
+    }
+}
+
+void vs_share_solve(struct vs_share *share) {
+    begin_solution(share);
+    if (share->touched.count == 0)
+        return;
+    if (!solve_whole(share))
+        for (size_t i = 0; i < share->touched.count; i++)
+            solve_touched(share, share->touched.at[i]);
     share->touched.count = 0;
 }

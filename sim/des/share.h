@@ -8,7 +8,8 @@
  * ed., 6.5.2.)
  *
  * Only connected components in which a flow came or went are solved again, in O(n + K * R) for n
- * terms, R resources and K filling rounds (K <= R + flows with a limit). A flow alone on its
+ * terms, R resources and K filling rounds (K <= R + flows with a limit). Where all were one
+ * component a few solutions ago, all are solved, for the search costs as much. A flow alone on its
  * resources costs O(its terms).
  *
  *     share resource 0 of capacity 6; flows 0, 1 (limit 1) and 2 with one term {0, 1}
@@ -35,7 +36,7 @@ struct vs_share_flow {
     double rate;        /* of the last solution; 0 before the first */
     double limit;       /* DBL_MAX = none */
     uint8_t term_count; /* 0 = the flow is not there */
-    bool open;          /* while solving: it still grows */
+    uint32_t mark;      /* 2 s = seen by solution s, 2 s + 1 = stopped by it */
 };
 
 /* One term of a flow as a member of its resource's list. */
@@ -57,15 +58,17 @@ struct vs_share_resource {
     double capacity;
     uint32_t first; /* node */
     uint32_t flow_count;
-    bool binding;               /* it held back some flow in the last solution */
-    bool touched;               /* a flow came or went since the last solution */
-    bool was_busy, was_binding; /* as the last solution reported */
-    bool found;                 /* this and what follows: while solving */
-    uint32_t open_count;        /* flows that still grow */
-    double level;               /* the resource is full at this rate or later */
-    double used;                /* by flows that stopped */
-    double slope;               /* sum of the coefficients of open flows */
-    double slope_summed;        /* the same when it was last summed up anew */
+    bool binding;     /* it held back some flow in the last solution */
+    bool touched;     /* a flow came or went since the last solution */
+    bool found;       /* stands in `found` */
+    uint8_t reported; /* by the last solution: 1 = busy, 2 = binding */
+    /* While solving: */
+    uint32_t open_count; /* flows that still grow */
+    double level;        /* the resource is full at this rate or later */
+    double used;         /* by flows that stopped */
+    double slope;        /* sum of the coefficients of open flows */
+    double slope_summed; /* the same when it was last summed up anew */
+    double slope_full;   /* sum of all coefficients in the list's order; stale while touched */
 };
 
 /* An all-zero system is empty and ready. `resources`, `changed` and `switched` may be read. */
@@ -75,8 +78,12 @@ struct vs_share {
     VS_VEC(uint32_t) changed;  /* flows whose rate the last solution changed */
     VS_VEC(uint32_t) switched; /* resources that became busy, idle, binding or not binding */
     VS_VEC(uint32_t) touched;  /* resources */
-    /* While solving one component: */
-    VS_VEC(uint32_t) found;   /* resources */
+    size_t busy_count;         /* resources with flows */
+    size_t limited_count;      /* flows with a limit */
+    uint32_t solution;         /* its number, from 1 */
+    uint32_t whole_left;       /* solutions for which `found` is kept and all of it is solved */
+    VS_VEC(uint32_t) found;    /* resources of the component that is solved */
+    /* While solving: */
     VS_VEC(uint32_t) active;  /* resources with open flows */
     VS_VEC(uint32_t) bound;   /* resources that are full at the present level */
     VS_VEC(uint32_t) limited; /* open flows with a limit */
