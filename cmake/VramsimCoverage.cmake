@@ -10,16 +10,14 @@ else()
 endif()
 
 if(VRAMSIM_GCOVR)
-    list(JOIN VRAMSIM_GCOV " " VRAMSIM_GCOV)
     add_custom_target(coverage
         # Counts of an earlier run, or of a file that changed since, would be added to this one's.
         COMMAND find "${PROJECT_BINARY_DIR}" -name "*.gcda" -delete
         # A failing test is ctest's news; what the others cover is still to be seen.
         COMMAND "${CMAKE_CTEST_COMMAND}" --output-on-failure --parallel 4 --label-exclude tidy
                 || "${CMAKE_COMMAND}" -E echo "coverage: not all tests passed"
-        COMMAND "${VRAMSIM_GCOVR}" --root "${PROJECT_SOURCE_DIR}" --filter "${PROJECT_SOURCE_DIR}/sim/"
-                --gcov-executable "${VRAMSIM_GCOV}" --fail-under-line "${VRAMSIM_COVERAGE_MIN}"
-                --print-summary "${PROJECT_BINARY_DIR}"
+        COMMAND sh "${PROJECT_SOURCE_DIR}/tests/coverage.sh"
+                "${PROJECT_BINARY_DIR}" "${VRAMSIM_COVERAGE_MIN}" ${VRAMSIM_GCOV}
         WORKING_DIRECTORY "${PROJECT_BINARY_DIR}"
         USES_TERMINAL VERBATIM)
     add_dependencies(coverage vramsim)

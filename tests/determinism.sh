@@ -1,6 +1,7 @@
 #!/bin/sh
 # The same input gives the same bytes: over runs and thread counts (`runs PROGRAM`), and between gcc and clang
-# (`compilers PROGRAM COMPILER`: builds the other one; exit status 77 = it is not installed).
+# (`compilers PROGRAM COMPILER`: builds with the other one, tests too, warnings being errors; exit status 77 = it is
+# not installed).
 
 set -u
 LC_ALL=C
@@ -70,8 +71,8 @@ compilers() {
     build=$src/build/det-$other
     {
         cmake -S "$src" -B "$build" -DCMAKE_C_COMPILER=$other -DCMAKE_BUILD_TYPE=Release \
-            -DVRAMSIM_TESTS=OFF -DVRAMSIM_WERROR=ON -DVRAMSIM_CUDA=OFF &&
-            cmake --build "$build" --parallel 2 --target vramsim
+            -DVRAMSIM_TESTS=ON -DVRAMSIM_WERROR=ON -DVRAMSIM_CUDA=OFF &&
+            cmake --build "$build" --parallel 2
     } > "$tmp/log" 2>&1 || {
         tail -n 40 "$tmp/log"
         echo "determinism: the $other build failed"
@@ -80,9 +81,11 @@ compilers() {
     while read -r words; do
         # shellcheck disable=SC2086
         produce "$tmp/ours" "$program" $words
-        # shellcheck disable=SC2086
-        produce "$tmp/theirs" "$build/vramsim" $words
-        same "$tmp/ours" "$tmp/theirs" "'$words' built by $other"
+        for threads in 1 2; do
+            # shellcheck disable=SC2086
+            produce "$tmp/theirs" "$build/vramsim" $words --threads $threads
+            same "$tmp/ours" "$tmp/theirs" "'$words' built by $other, $threads threads"
+        done
     done <<END
 run $flagship --json
 sweep $flagship --json
