@@ -1,6 +1,5 @@
 #include "engine/engine.h"
 
-#include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +182,9 @@ static bool read_rules(struct load *l, struct vs_json_reader *outer, struct vs_e
     return true;
 }
 
+/* No byte count, rate or time of an engine comes near it, and it fits every integer. */
+#define NUMBER_MAX 1e15
+
 static bool read_numbers(struct load *l, struct vs_json_reader *outer, struct vs_err *err) {
     struct vs_json_reader r, one;
     bool present = false;
@@ -196,7 +198,7 @@ static bool read_numbers(struct load *l, struct vs_json_reader *outer, struct vs
                                 NUMBER_NAME_SIZE - 1);
         /* a reader remembers a limited number of keys: a new one for each */
         if (!vs_json_open(&one, r.file, r.path, r.object, err) ||
-            !vs_num_read(l->arena, &one, node->key, true, -DBL_MAX, DBL_MAX, &number.num, err))
+            !vs_num_read(l->arena, &one, node->key, true, 0, NUMBER_MAX, &number.num, err))
             return false;
         if (!put_number(l, number))
             return vs_err_nomem(err);

@@ -1,18 +1,20 @@
 /* Software stacks as data: workloads/engines/NAME.json. Knows no devices and no axes: words stay
  * words.
  *
- *   schema    "vramsim-engine/1"; name, title; aliases, about, source (texts that are not required)
- *   like      "llamacpp": that file's newest rules lie under this one's; not chained
- *   tasks     ["generate"]
- *   supports  {task: {axis: [words] or true (any value)}}: an axis that is not named has only its
- * default defaults  {task: {axis: word}}; a word may be {"value": word, "source": ".."}, or a
- * number rules     {name: word}            names of the rules that plan/ follows ("allocator":
- * "caching") numbers   {name: {value, method, source}}; "name@arch" holds for one generation of
- * devices releases  [{"from": "b2824", "defaults": .., "rules": .., "numbers": .., "supports": ..,
- *             "source": ".."}] ascending; those up to the version asked for are laid over the rest,
- * in order; a version with fewer parts than `from` (0.6 of 0.6.3) means the last of its series
- *   backends  [{"name": "hip", ..as a release..}]: laid over all else where the backend is asked
- * for
+ * - schema: "vramsim-engine/1"; name, title; aliases, about, source (texts that are not required)
+ * - like: "llamacpp": that file's newest rules lie under this one's; not chained
+ * - tasks: ["generate"]
+ * - supports: {task: {axis: [words] or true (any value)}}; an axis that is not named has only its
+ *   default
+ * - defaults: {task: {axis: word}}; a word may be {"value": word, "source": ".."}, or a number
+ * - rules: {name: word}: names of the rules that plan/ follows ("allocator": "caching")
+ * - numbers: {name: {value, method, source}}, from 0 to 1e15; "name@arch" holds for one generation
+ *   of devices
+ * - releases: [{"from": "b2824", "defaults": .., "rules": .., "numbers": .., "supports": ..,
+ *   "source": ".."}] ascending; those up to the version asked for are laid over the rest, in order;
+ *   a version with fewer parts than `from` (0.6 of 0.6.3) means the last of its series
+ * - backends: [{"name": "hip", ..as a release..}]: laid over all else where the backend is asked
+ *   for
  */
 #ifndef VS_ENGINE_ENGINE_H
 #define VS_ENGINE_ENGINE_H

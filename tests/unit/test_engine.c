@@ -308,6 +308,8 @@ START_TEST(bad_files) {
     refused(HEAD TASKS ",\"defaults\":{\"train\":{\"kv\":1,\"kv\":2}}}", NULL, "kv");
     refused(HEAD TASKS ",\"rules\":{\"allocator\":[\"bump\"]}}", NULL, "a word or a number");
     refused(HEAD TASKS ",\"numbers\":{\"x\":5}}", NULL, "object");
+    refused(HEAD TASKS ",\"numbers\":{\"x\":" NUMBER(-1) "}}", NULL,
+            "found -1, expected a number from 0 to 1e+15");
     refused(HEAD TASKS ",\"numbers\":{\"\":" NUMBER(1) "}}", NULL, "1 to 127 bytes");
     refused(HEAD TASKS ",\"numbers\":{\"x\":{\"value\":1,\"method\":\"guess\",\"source\":\"s\"}}}",
             NULL, "guess");
