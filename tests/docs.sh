@@ -171,10 +171,10 @@ AWK
 
 # run_command DIR N: DIR/N.got.
 run_command() {
-    rm -rf "$tmp/work" && mkdir "$tmp/work" && cp -R "$1/in/." "$tmp/work/" || exit 1
+    rm -rf "$tmp/here" && mkdir "$tmp/here" && cp -R "$1/in/." "$tmp/here/" || exit 1
     words=$(cat "$1/$2.cmd")
     (
-        cd "$tmp/work" && exec env -i PATH="$tmp/bin:$PATH" HOME="$tmp/home" LC_ALL=C sh -c "$words"
+        cd "$tmp/here" && exec env -i PATH="$tmp/bin:$PATH" HOME="$tmp/home" LC_ALL=C sh -c "$words"
     ) > "$1/$2.out" 2> "$1/$2.err" < /dev/null
     status=$?
     cat "$1/$2.out" "$1/$2.err" > "$1/$2.got"

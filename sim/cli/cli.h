@@ -42,8 +42,8 @@ enum vs_cli_kind {
 struct vs_cli_option {
     const char *name; /* "--json"; NULL: words that stand alone */
     enum vs_cli_kind kind;
-    size_t offset;           /* into struct vs_cli_values */
-    const char *placeholder; /* "FILE"; NULL for a flag */
+    size_t offset;       /* into struct vs_cli_values */
+    const char *metavar; /* "FILE"; NULL for a flag */
     const char *help;
 };
 
@@ -129,7 +129,7 @@ extern const struct vs_help_example vs_help_examples[];
 extern const struct vs_exit_status vs_exit_statuses[];
 extern const char vs_help_claim[]; /* what the program does, in two lines */
 extern const char vs_help_set[], vs_help_units[];
-const char *vs_help_placeholder(enum vs_axis_type type); /* "N" */
+const char *vs_help_metavar(enum vs_axis_type type); /* "N" */
 /* Meaning, words, default and task of an axis, on one line. */
 void vs_help_axis(struct vs_text *out, const struct vs_axis_info *info);
 

@@ -31,9 +31,9 @@ struct vs_docs_value vs_docs_axis_value(const struct vs_axis_info *info) {
 
 struct vs_docs_value vs_docs_option_value(const struct vs_cli_option *option) {
     static const struct {
-        const char *placeholder;
+        const char *metavar;
         struct vs_docs_value value;
-    } BY_PLACEHOLDER[] = {
+    } BY_METAVAR[] = {
         {"FILE", {VS_DOCS_FILE, ""}},
         {"PATH...", {VS_DOCS_FILE, ""}},
         {"DIR", {VS_DOCS_FOLDER, ""}},
@@ -45,9 +45,9 @@ struct vs_docs_value vs_docs_option_value(const struct vs_cli_option *option) {
         return (struct vs_docs_value){VS_DOCS_NOTHING, ""};
     if (names)
         return (struct vs_docs_value){VS_DOCS_NAMES, names};
-    for (size_t i = 0; i < sizeof BY_PLACEHOLDER / sizeof *BY_PLACEHOLDER; i++) {
-        if (vs_streq(BY_PLACEHOLDER[i].placeholder, option->placeholder))
-            return BY_PLACEHOLDER[i].value;
+    for (size_t i = 0; i < sizeof BY_METAVAR / sizeof *BY_METAVAR; i++) {
+        if (vs_streq(BY_METAVAR[i].metavar, option->metavar))
+            return BY_METAVAR[i].value;
     }
     return (struct vs_docs_value){VS_DOCS_ANY, ""};
 }

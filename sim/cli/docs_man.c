@@ -93,7 +93,7 @@ static void command_section(struct vs_text *out, const struct vs_command *comman
     }
     for (size_t i = 0; i < command->option_count; i++) {
         const struct vs_cli_option *option = &command->options[i];
-        item(out, option->name ? option->name : "", option->placeholder, option->help);
+        item(out, option->name ? option->name : "", option->metavar, option->help);
     }
     if (command->axes != VS_CLI_NO_AXES)
         paragraph(out, about_axes(command->axes));
@@ -112,7 +112,7 @@ static void axis_item(struct vs_text *out, const struct vs_axis_info *info) {
     struct vs_text name = {0}, words = {0};
     vs_text_printf(&name, "--%s", info->name);
     vs_help_axis(&words, info);
-    item(out, vs_text_str(&name), vs_help_placeholder(info->type), vs_text_str(&words));
+    item(out, vs_text_str(&name), vs_help_metavar(info->type), vs_text_str(&words));
     out->failed = out->failed || name.failed || words.failed;
     vs_text_release(&name);
     vs_text_release(&words);

@@ -77,7 +77,7 @@ static void axes(struct vs_text *out) {
         const struct vs_axis_info *info = vs_axis_info((enum vs_axis)i);
         vs_text_printf(out, "        '--%s=", info->name);
         description(out, info->help);
-        action(out, vs_help_placeholder(info->type), vs_docs_axis_value(info));
+        action(out, vs_help_metavar(info->type), vs_docs_axis_value(info));
         vs_text_add(out, "'\n");
     }
     vs_text_add(out, "        '*--set=[overrides a number of the hardware or the model]"
@@ -107,7 +107,7 @@ static void option(struct vs_text *out, const struct vs_cli_option *of) {
     } else {
         vs_text_add(out, "*");
     }
-    action(out, of->placeholder ? of->placeholder : "", value);
+    action(out, of->metavar ? of->metavar : "", value);
     vs_text_add(out, "'");
 }
 

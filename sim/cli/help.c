@@ -45,7 +45,7 @@ static void entry(struct vs_text *out, const char *left, const char *text) {
 
 /* Axes */
 
-const char *vs_help_placeholder(enum vs_axis_type type) {
+const char *vs_help_metavar(enum vs_axis_type type) {
     switch (type) {
     case VS_TYPE_COUNT:
         return "N";
@@ -104,7 +104,7 @@ void vs_help_axis(struct vs_text *out, const struct vs_axis_info *info) {
 
 static void axis_entry(struct vs_text *out, const struct vs_axis_info *info) {
     struct vs_text left = {0}, text = {0};
-    vs_text_printf(&left, "--%s %s", info->name, vs_help_placeholder(info->type));
+    vs_text_printf(&left, "--%s %s", info->name, vs_help_metavar(info->type));
     vs_help_axis(&text, info);
     entry(out, vs_text_str(&left), vs_text_str(&text));
     out->failed = out->failed || left.failed || text.failed;
@@ -144,8 +144,8 @@ static void option_entry(struct vs_text *out, const struct vs_cli_option *option
     struct vs_text left = {0};
     if (option->name)
         vs_text_add(&left, option->name);
-    if (option->placeholder)
-        vs_text_printf(&left, "%s%s", option->name ? " " : "", option->placeholder);
+    if (option->metavar)
+        vs_text_printf(&left, "%s%s", option->name ? " " : "", option->metavar);
     entry(out, vs_text_str(&left), option->help);
     out->failed = out->failed || left.failed;
     vs_text_release(&left);

@@ -82,7 +82,7 @@ static bool store(struct vs_cli_values *values, struct given *given, const char 
         return true;
     case VS_CLI_TEXT:
         *(const char **)at = given->value;
-        return given->value[0] != '\0' || wrong(given, given->option->placeholder, err);
+        return given->value[0] != '\0' || wrong(given, given->option->metavar, err);
     case VS_CLI_COUNT:
     case VS_CLI_POSITIVE:
         return store_count(given, at, err);
@@ -115,7 +115,7 @@ static bool take_value(struct given *given, const char *const *words, size_t cou
     }
     if (count < 2 || is_option(words[1]))
         return vs_err_set(err, VS_ERR_INPUT, "%s: found %s, expected %s", option->name,
-                          count < 2 ? "the end of the line" : words[1], option->placeholder);
+                          count < 2 ? "the end of the line" : words[1], option->metavar);
     given->value = words[1];
     given->taken = 2;
     return true;

@@ -174,12 +174,13 @@ const char *vs_model_mixers(const struct vs_model *model, enum vs_mixer mixer);
 /* What no plan expresses yet, as in "cross-attention layers"; NULL where there is nothing. */
 const char *vs_model_unsupported(const struct vs_model *model);
 
-
 uint64_t vs_tensor_params(const struct vs_tensor *tensor);
 /* The part of them that one token uses: of experts, the active ones. */
 uint64_t vs_tensor_active_params(const struct vs_model *model, const struct vs_tensor *tensor);
 /* A matrix inside a layer that is multiplied with activations. */
 bool vs_role_is_linear(enum vs_role role);
+/* A matrix of the routed experts. */
+bool vs_role_is_expert(enum vs_role role);
 
 /* The type in which a format stores this tensor: GGUF mixes tensor by tensor, bitsandbytes and GPTQ
  * leave embeddings, head and norms in `rest` (the load type; NULL = fp16, as transformers loads a

@@ -39,7 +39,7 @@ static bool belongs(const struct block *b, const struct vs_weight *w, uint32_t a
     case PART_EMBED:
         return role == VS_ROLE_EMBED || role == VS_ROLE_POSITIONS;
     case PART_HEAD:
-        return role == VS_ROLE_HEAD || (role == VS_ROLE_EMBED && b->p->m->tied_embeddings);
+        return w == &b->p->plan->weights[vs_plan_head(b->p->plan)];
     case PART_ATTENTION:
         return !is_mlp(role);
     case PART_MLP:

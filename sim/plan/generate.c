@@ -6,8 +6,6 @@
 #include "plan/pass.h"
 #include "plan/rules/compute_buffer.h"
 
-enum { FEW_TOKENS = 8 /* llama.cpp: matrix-vector kernels up to 8 columns */ };
-
 /* A cache in host memory has its room from the start. */
 static bool grows(const struct vs_plan *plan) {
     return vs_is(&plan->c->axes, VS_AXIS_KV_ALLOC, "dynamic") && !plan->attention_on_cpu;
@@ -109,7 +107,7 @@ static void set_pass(struct vs_pass *p, uint64_t tokens, uint64_t past, bool dec
     p->tokens = tokens * p->batch;
     p->past = past;
     p->cells = past + tokens;
-    p->few = p->batched ? decode : p->tokens <= FEW_TOKENS;
+    p->few = p->batched ? decode : p->tokens <= VS_FEW_TOKENS;
 }
 
 static bool begin(struct vs_pass *p, struct vs_plan *plan, struct vs_phase *phase, const char *name,

@@ -4,25 +4,25 @@
 #include "hw/machine.h"
 #include "plan/block.h"
 
-static bool is_expert(const struct vs_weight *w) {
-    return w->tensor->role >= VS_ROLE_EXPERT_GATE && w->tensor->role <= VS_ROLE_EXPERT_DOWN;
-}
-
 static bool host_matrix(const struct vs_weight *w) {
-    return vs_role_is_linear(w->tensor->role) && !is_expert(w) && !vs_on_gpu(w->home);
+    return vs_role_is_linear(w->tensor->role) && !vs_is_expert(w) && !vs_on_gpu(w->home);
 }
 
 static bool device_matrix(const struct vs_weight *w) {
-    return vs_role_is_linear(w->tensor->role) && !is_expert(w) && vs_on_gpu(w->home);
+    return vs_role_is_linear(w->tensor->role) && !vs_is_expert(w) && vs_on_gpu(w->home);
 }
 
 static bool any_matrix(const struct vs_weight *w) {
-    return vs_role_is_linear(w->tensor->role) && !is_expert(w);
+    return vs_role_is_linear(w->tensor->role) && !vs_is_expert(w);
 }
 
-static bool host_expert(const struct vs_weight *w) { return is_expert(w) && !vs_on_gpu(w->home); }
+static bool host_expert(const struct vs_weight *w) {
+    return vs_is_expert(w) && !vs_on_gpu(w->home);
+}
 
-static bool device_expert(const struct vs_weight *w) { return is_expert(w) && vs_on_gpu(w->home); }
+static bool device_expert(const struct vs_weight *w) {
+    return vs_is_expert(w) && vs_on_gpu(w->home);
+}
 
 static bool any(const struct vs_weight *w) { return w != NULL; }
 
@@ -117,7 +117,7 @@ static void small_kernels(struct vs_pass *p, uint32_t layer) {
         vs_pass_number(p, p->few ? "element_decode" : "element_prefill", p->few ? 0 : 80);
     double per_ffn = p->few ? 0 : vs_pass_number(p, "element_prefill_ffn", 24);
     double cost = vs_pass_number(p, p->few ? "layer_s" : "prefill_layer_s", 0);
-    if (p->m->experts > 0 && bytes_of(p, layer, is_expert) > 0) {
+    if (p->m->experts > 0 && bytes_of(p, layer, vs_is_expert) > 0) {
         cost *= vs_pass_number(p, "expert_layer_scale", 1);
         f = (double)p->m->moe_ffn * p->m->experts_active;
     }
@@ -236,7 +236,7 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
         cache_to_host(p, layer);
     all_reduce(p, (int32_t)layer, "all-reduce of attention");
     vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
-    vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? is_expert : device_expert,
+    vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? vs_is_expert : device_expert,
                      "experts");
     if (!streamed)
         host_work(p, layer, host_expert, vs_pass_touched(p), "experts");
@@ -247,18 +247,8 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
     small_operations(p, layer);
 }
 
-static size_t head_index(const struct vs_plan *plan) {
-    size_t head = 0;
-    for (size_t i = 0; i < plan->weight_count; i++) {
-        enum vs_role role = plan->weights[i].tensor->role;
-        if (role == VS_ROLE_HEAD || (role == VS_ROLE_EMBED && plan->c->model->tied_embeddings))
-            head = i;
-    }
-    return head;
-}
-
 static void head_pass(struct vs_pass *p) {
-    size_t head = head_index(p->plan);
+    size_t head = vs_plan_head(p->plan);
     const struct vs_weight *w = &p->plan->weights[head];
     if (vs_on_gpu(w->home))
         hop(p, (uint8_t)(w->home - VS_HOME_GPU), -1);

@@ -11,6 +11,9 @@
 
 struct vs_engine;
 
+/* Up to so many columns matrices are read as vectors are (llama.cpp: MMVQ_MAX_BATCH_SIZE). */
+enum { VS_FEW_TOKENS = 8 };
+
 /* Prompt tokens that share a step with sequences that decode. */
 struct vs_chunk {
     uint64_t tokens;

@@ -3,8 +3,6 @@
 #include "hw/machine.h"
 #include "plan/pass.h"
 
-enum { FEW_TOKENS = 8 /* llama.cpp: matrix-vector kernels up to 8 columns */ };
-
 double vs_pass_number(const struct vs_pass *p, const char *name, double fallback) {
     const struct vs_machine *m = p->plan->c->machine;
     const char *arch = m->device_count > 0 ? m->devices[p->e.device]->arch.name : NULL;
@@ -13,10 +11,6 @@ double vs_pass_number(const struct vs_pass *p, const char *name, double fallback
 
 bool vs_pass_rule(const struct vs_pass *p, const char *name, const char *word) {
     return vs_streq(vs_engine_rule(p->engine, name, ""), word);
-}
-
-static bool is_expert(const struct vs_weight *w) {
-    return w->tensor->role >= VS_ROLE_EXPERT_GATE && w->tensor->role <= VS_ROLE_EXPERT_DOWN;
 }
 
 /* A layer's launches are spread over its operations: matrices (with dequantization before them,
@@ -74,14 +68,14 @@ double vs_pass_touched(const struct vs_pass *p) {
 
 /* Share of a weight's FLOPs that one token costs. */
 static double active(const struct vs_pass *p, const struct vs_weight *w) {
-    double routed = is_expert(w) ? (double)p->m->experts_active / (double)p->m->experts : 1;
+    double routed = vs_is_expert(w) ? (double)p->m->experts_active / (double)p->m->experts : 1;
     return p->share * routed / w->parts;
 }
 
 /* What a batched multiplication by experts issues for each FLOP that counts: their tiles are partly
  * empty where an expert is narrow or gets few tokens. */
 static double issued(const struct vs_pass *p, const struct vs_weight *w) {
-    if (!is_expert(w) || p->m->moe_ffn == 0)
+    if (!vs_is_expert(w) || p->m->moe_ffn == 0)
         return 1;
     double tokens = (double)p->tokens * (double)p->m->experts_active / (double)p->m->experts;
     return vs_pass_number(p, "expert_gemm_slowdown", 1) *
@@ -90,7 +84,7 @@ static double issued(const struct vs_pass *p, const struct vs_weight *w) {
 }
 
 static double read_bytes(const struct vs_pass *p, const struct vs_weight *w) {
-    return p->share * (double)w->bytes * (is_expert(w) ? vs_pass_touched(p) : 1);
+    return p->share * (double)w->bytes * (vs_is_expert(w) ? vs_pass_touched(p) : 1);
 }
 
 /* One matrix-vector operation for each type of weights (GGUF mixes have up to three in a layer). */
@@ -133,7 +127,7 @@ static double expert_loop(struct vs_pass *p, const struct vs_weight *w, size_t c
     double seconds = 0, each = vs_pass_number(p, "expert_kernel_s", 0);
     bool any = false;
     for (size_t i = 0; i < count; i++) {
-        if (!wanted(&w[i]) || !is_expert(&w[i]))
+        if (!wanted(&w[i]) || !vs_is_expert(&w[i]))
             continue;
         any = true;
         seconds += each * vs_pass_touched(p) * w[i].tensor->count;
@@ -161,7 +155,7 @@ static void gemm(struct vs_pass *p, const struct vs_weight *w, size_t count,
         double all = (double)vs_tensor_params(w[i].tensor);
         double width = (double)(w[i].tensor->rows + w[i].tensor->cols);
         flops += 2 * tokens * all * active(p, &w[i]) * issued(p, &w[i]);
-        double read = read_bytes(p, &w[i]), apart = is_expert(&w[i]) ? alone * read : 0;
+        double read = read_bytes(p, &w[i]), apart = vs_is_expert(&w[i]) ? alone * read : 0;
         reads += apart;
         bytes += read - apart + 2 * tokens * width * active(p, &w[i]) * w[i].tensor->count;
         if (w[i].type->class_of != VS_CLASS_FLOAT) {
@@ -217,7 +211,7 @@ static void row_split(struct vs_pass *p, const struct vs_weight *w, size_t count
         p->share = p->plan->shares[d] / all;
         if (d > 0)
             vs_emit_after(&p->e, before);
-        if (p->tokens <= FEW_TOKENS)
+        if (p->tokens <= VS_FEW_TOKENS)
             gemv(p, w, count, wanted, what);
         else
             gemm(p, w, count, wanted, what);
@@ -232,7 +226,7 @@ static void row_split(struct vs_pass *p, const struct vs_weight *w, size_t count
     double each = vs_pass_number(p, "row_split_s", 0) +
                   (double)n * vs_pass_number(p, "row_split_device_s", 0);
     /* Results of a batch come back as one strided copy: a transfer for each row and device. */
-    if (p->tokens > FEW_TOKENS)
+    if (p->tokens > VS_FEW_TOKENS)
         each += (double)(p->tokens * (n - 1)) * vs_pass_number(p, "row_split_row_s", 0);
     vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_FIXED,
                                       .lane = VS_LANE_COMPUTE,
@@ -251,7 +245,7 @@ void vs_pass_matrices(struct vs_pass *p, size_t first, size_t count, vs_weight_f
         return;
     if (p->plan->row_split && !p->on_cpu)
         row_split(p, w, count, wanted, what);
-    else if (p->tokens <= FEW_TOKENS || (p->few && p->batched) || p->on_cpu)
+    else if (p->tokens <= VS_FEW_TOKENS || (p->few && p->batched) || p->on_cpu)
         gemv(p, w, count, wanted, what);
     else
         gemm(p, w, count, wanted, what);

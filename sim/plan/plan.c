@@ -95,6 +95,16 @@ uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only
     return params;
 }
 
+size_t vs_plan_head(const struct vs_plan *plan) {
+    size_t head = 0;
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        enum vs_role role = plan->weights[i].tensor->role;
+        if (role == VS_ROLE_HEAD || (role == VS_ROLE_EMBED && plan->c->model->tied_embeddings))
+            head = i;
+    }
+    return head;
+}
+
 uint32_t vs_plan_parts(const struct vs_plan *plan) {
     return plan->tensor_parallel ? plan->ranks : 1;
 }

@@ -280,6 +280,13 @@ void vs_plan_release(struct vs_plan *plan);
 /* Adds a buffer; VS_NO_BUFFER when memory runs out. */
 vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer);
 
+/* Index of the output matrix: the embeddings where they are tied. */
+size_t vs_plan_head(const struct vs_plan *plan);
+
+static inline bool vs_is_expert(const struct vs_weight *w) {
+    return vs_role_is_expert(w->tensor->role);
+}
+
 /* Ranks that share the work of a layer; 1 without tensor parallelism. */
 uint32_t vs_plan_parts(const struct vs_plan *plan);
 

@@ -3,9 +3,6 @@
 #include "engine/engine.h"
 #include "hw/machine.h"
 
-/* vLLM takes larger batches on cards from 70 GiB on. */
-static const double LARGE_CARD_BYTES = 70.0 * 1024 * 1024 * 1024;
-
 static double number(const struct vs_plan *plan, const char *name, double fallback) {
     const struct vs_machine *m = plan->c->machine;
     const char *arch = m->device_count > 0 ? m->devices[0]->arch.name : NULL;
@@ -16,7 +13,7 @@ static bool rule_is(const struct vs_plan *plan, const char *rule, const char *wo
     return vs_streq(vs_engine_rule(plan->c->engine, rule, ""), word);
 }
 
-/* A number that an axis may state. */
+/* A number that an axis may state; on large cards an engine may have another one. */
 static uint64_t limit(const struct vs_plan *plan, enum vs_axis axis, const char *name,
                       const char *large) {
     const struct vs_machine *m = plan->c->machine;
@@ -24,7 +21,8 @@ static uint64_t limit(const struct vs_plan *plan, enum vs_axis axis, const char 
     if (vs_given(&plan->c->axes, axis))
         return (uint64_t)vs_count(&plan->c->axes, axis);
     double small = number(plan, name, 1);
-    return (uint64_t)(bytes >= LARGE_CARD_BYTES ? number(plan, large, small) : small);
+    bool is_large = bytes >= number(plan, "large_card_bytes", (double)UINT64_MAX);
+    return (uint64_t)(is_large ? number(plan, large, small) : small);
 }
 
 /* The step that is tried out. Engines that do not cut prompts must take the longest one whole; very

@@ -19,15 +19,7 @@ static vs_buffer_id logits(struct vs_train *t, const char *what, uint64_t bytes_
 }
 
 static struct vs_weight *head(struct vs_train *t) {
-    struct vs_weight *tied = NULL;
-    for (size_t i = 0; i < t->plan->weight_count; i++) {
-        struct vs_weight *w = &t->plan->weights[i];
-        if (w->tensor->role == VS_ROLE_HEAD)
-            return w;
-        if (w->tensor->role == VS_ROLE_EMBED)
-            tied = w;
-    }
-    return tied;
+    return &t->plan->weights[vs_plan_head(t->plan)];
 }
 
 static void head_gemm(struct vs_train *t, const char *what, double passes) {

@@ -59,39 +59,35 @@ static double under_power_limit(const struct source *s, const struct vs_device *
     return 1e12 / sqrt(sqrt(sum));
 }
 
-/* Large 8-bit products come a little nearer to their peak than 16-bit ones to theirs (published
- * H100 and B200 rates, about the best ones). */
-static const double FP8_OF_16BIT = 1.08;
-
 static void device_rates(struct vs_rates *r, const struct source *s, const struct vs_device *d) {
     const struct vs_arch *a = &d->arch;
-    double fp32 = vs_num_or(d->compute.fp32_flops, 1e12);
-    double peak = vs_num_or(d->compute.bf16_flops, vs_num_or(d->compute.fp16_flops, fp32));
+    double fp32 = d->compute.fp32_flops.value;
+    double peak = vs_num_or(d->compute.bf16_flops, d->compute.fp16_flops.value);
     if (vs_streq(vs_engine_rule(s->engine, "gemm_peak", "acc32"), "acc16"))
-        peak = max3(vs_num_or(d->compute.fp16_acc16_flops, 0), vs_num_or(d->compute.fp16_flops, 0),
-                    fp32);
+        peak = max3(vs_num_or(d->compute.fp16_acc16_flops, 0), d->compute.fp16_flops.value, fp32);
     r->capacity[VS_PART_COMPUTE] = peak;
-    r->capacity[VS_PART_MEMORY] = vs_num_or(d->memory.bandwidth_bytes_per_s, 1e9);
-    double fraction = number(s, "gemm_fraction", vs_num_or(a->gemm_fraction, 0.7));
+    r->capacity[VS_PART_MEMORY] = d->memory.bandwidth_bytes_per_s.value;
+    double fraction = number(s, "gemm_fraction", a->gemm_fraction.value);
     for (int i = 0; i <= VS_CLASS_FP8; i++)
         r->gemm[i] =
             under_power_limit(s, d, peak * number_of_class(s, "gemm_fraction", i, fraction));
-    r->gemm_fp8 = vs_num_or(d->compute.fp8_flops, peak) *
-                  number(s, "gemm_fp8_fraction", FP8_OF_16BIT * fraction);
-    r->gemm_fp32 = number(s, "gemm_fp32_fraction", vs_num_or(a->gemm_fp32_fraction, 0.7)) * fp32;
-    r->attention = number(s, "attention_fraction", vs_num_or(a->attention_fraction, 0.5)) * peak;
-    r->naive_attention = number(s, "naive_attention_fraction", 0.8 * fraction) * peak;
-    r->read_fraction = number(s, "read_fraction", vs_num_or(a->read_fraction, 0.85));
-    r->stream_fraction = number(s, "stream_fraction", vs_num_or(a->stream_fraction, 0.8));
+    r->gemm_fp8 = vs_num_or(d->compute.fp8_flops, peak) * number(s, "gemm_fp8_scale", 1) * fraction;
+    r->gemm_fp32 = number(s, "gemm_fp32_fraction", a->gemm_fp32_fraction.value) * fp32;
+    r->attention = number(s, "attention_fraction", a->attention_fraction.value) * peak;
+    r->naive_attention =
+        number(s, "naive_attention_fraction", number(s, "naive_attention_scale", 1) * fraction) *
+        peak;
+    r->read_fraction = number(s, "read_fraction", a->read_fraction.value);
+    r->stream_fraction = number(s, "stream_fraction", a->stream_fraction.value);
     double dequant = number(s, "dequant_fraction", r->stream_fraction);
     for (int i = 0; i <= VS_CLASS_FP8; i++)
         r->dequant_fraction[i] = number_of_class(s, "dequant_fraction", i, dequant);
-    r->kernel_s = number(s, "kernel_s", vs_num_or(a->kernel_s, 0));
+    r->kernel_s = number(s, "kernel_s", a->kernel_s.value);
     r->kv_fraction[0] = number(s, "kv_fraction_fused", r->read_fraction);
     r->kv_fraction[1] = number(s, "kv_fraction_naive", r->read_fraction);
     /* Bytes per clock and SM that a kernel can take in: a limit of the processor, not of the
      * memory. */
-    double clocks = vs_num_or(d->compute.sms, 0) * vs_num_or(d->compute.clock_hz, 0);
+    double clocks = d->compute.sms.value * d->compute.clock_hz.value;
     r->kv_cap[0] = clocks * number(s, "kv_cap_fused", 0);
     r->kv_cap[1] = clocks * number(s, "kv_cap_naive", 0);
     r->dequant_cap = clocks * number(s, "dequant_cap", 0);
@@ -112,33 +108,33 @@ static void engine_copies(struct vs_rates *r, const struct source *s, double nom
 static void link_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
     const struct vs_machine *m = c->machine;
     const struct vs_link *l = m->link;
-    double h2d = l ? vs_num_or(l->h2d_bytes_per_s, 1e9) : r->capacity[VS_PART_MEMORY] / 2;
-    double d2h = l ? vs_num_or(l->d2h_bytes_per_s, h2d) : h2d;
+    double h2d = l ? l->h2d_bytes_per_s.value : r->capacity[VS_PART_MEMORY] / 2;
+    double d2h = l ? l->d2h_bytes_per_s.value : h2d;
     r->capacity[VS_PART_H2D] = h2d;
     r->capacity[VS_PART_D2H] = d2h;
-    r->capacity[VS_PART_DUPLEX] = l ? vs_num_or(l->duplex_bytes_per_s, h2d + d2h) : h2d + d2h;
+    r->capacity[VS_PART_DUPLEX] = l ? l->duplex_bytes_per_s.value : h2d + d2h;
     bool mapped = vs_streq(vs_engine_rule(s->engine, "host_weights", "heap"), "mmap");
     double pageable =
         l ? vs_num_or(mapped ? l->mmap_bytes_per_s : l->pageable_bytes_per_s, h2d) : h2d;
     r->pageable_slowdown = pageable < h2d ? h2d / pageable : 1;
     r->pinned_slowdown = 1;
     if (l && c->task == VS_TASK_GENERATE)
-        engine_copies(r, s, vs_num_or(l->spec_bytes_per_s, h2d), h2d);
-    r->link_latency_s = l ? vs_num_or(l->latency_s, 0) : 0;
+        engine_copies(r, s, l->spec_bytes_per_s.value, h2d);
+    r->link_latency_s = l ? l->latency_s.value : 0;
 }
 
 /* The bus bandwidth of a ring over all devices: NVLink inside a node, the link through the host
  * without it, the network where there are several nodes. */
 static void peer_rates(struct vs_rates *r, const struct source *s, const struct vs_machine *m) {
     double peer = m->device_count > 0 ? vs_num_or(m->devices[0]->peer_bytes_per_s, 0) : 0;
-    double per_node = m->device_count > 0 ? vs_num_or(m->devices[0]->node_gpus, 8) : 8;
-    double bus = peer > 0 ? peer * number(s, "peer_fraction", 0.78)
-                          : r->capacity[VS_PART_H2D] * number(s, "host_staged_fraction", 0.59);
+    double per_node = m->device_count > 0 ? m->devices[0]->node_gpus.value : 8;
+    double bus = peer > 0 ? peer * number(s, "peer_fraction", 1)
+                          : r->capacity[VS_PART_H2D] * number(s, "host_staged_fraction", 1);
     r->ranks = m->device_count > 1 ? (double)m->device_count : 1;
     r->node_ranks = r->ranks < per_node ? r->ranks : per_node;
     r->node_bus = bus;
     if (r->ranks > per_node) {
-        double net = vs_num_or(m->net_bytes_per_s, 25e9) * number(s, "net_fraction", 0.9);
+        double net = vs_num_or(m->net_bytes_per_s, bus) * number(s, "net_fraction", 1);
         bus = net < bus ? net : bus;
     }
     r->capacity[VS_PART_PEER] = bus;
@@ -151,24 +147,23 @@ static void peer_rates(struct vs_rates *r, const struct source *s, const struct 
 
 static void host_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
     const struct vs_host *h = c->machine->host;
-    double bandwidth = vs_num_or(h->bandwidth_bytes_per_s, 50e9);
-    double read = vs_num_or(h->measured_bytes_per_s, bandwidth * vs_num_or(h->read_fraction, 0.6));
-    double cores = vs_num_or(h->cores, 8);
+    double bandwidth = h->bandwidth_bytes_per_s.value;
+    double read = vs_num_or(h->measured_bytes_per_s, bandwidth * h->read_fraction.value);
+    double cores = h->cores.value;
     double threads = (double)vs_count(&c->axes, VS_AXIS_CPU_THREADS);
     if (threads > 0 && threads < cores)
         cores = threads;
     r->capacity[VS_PART_HOST_MEMORY] =
         c->machine->unified ? r->capacity[VS_PART_MEMORY] : bandwidth;
     r->host_fraction = read / r->capacity[VS_PART_HOST_MEMORY] * number(s, "cpu_read_scale", 1);
-    r->cpu_flops = cores * vs_num_or(h->flops_per_core, 50e9) * number(s, "cpu_gemm_scale", 1);
+    r->cpu_flops = cores * h->flops_per_core.value * number(s, "cpu_gemm_scale", 1);
     if (vs_is(&c->axes, VS_AXIS_REPACK, "on"))
         r->cpu_flops *= number(s, "cpu_repack_scale", 1);
-    r->cpu_attention_flops =
-        vs_num_or(h->attention_flops, r->cpu_flops) * number(s, "cpu_attention_scale", 1);
+    r->cpu_attention_flops = h->attention_flops.value * number(s, "cpu_attention_scale", 1);
     r->storage_fraction = number(s, "storage_fraction", 1);
     r->capacity[VS_PART_HOST_COMPUTE] = r->cpu_flops;
     r->capacity[VS_PART_STORAGE] =
-        c->machine->storage ? vs_num_or(c->machine->storage->read_bytes_per_s, 1e9) : 1e9;
+        c->machine->storage ? c->machine->storage->read_bytes_per_s.value : 1;
 }
 
 void vs_rates_init(struct vs_rates *r, const struct vs_case *c, size_t device) {

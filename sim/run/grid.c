@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "engine/engine.h"
+
 enum { POINTS_MAX = 100000 };
 
 bool vs_grid_varies(const struct vs_grid *grid, enum vs_axis axis) {
@@ -48,6 +50,7 @@ bool vs_grid_expand(struct vs_arena *arena, const struct vs_grid *grid,
 /* ---- the default grid ---- */
 
 struct draft {
+    struct vs_catalog *catalog;
     struct vs_arena *arena;
     struct vs_grid *grid;
     const struct vs_values *base; /* what workload and user say */
@@ -107,15 +110,33 @@ static bool vary_training(struct draft *d) {
            vary(d, VS_AXIS_OFFLOAD_PARAM, (const char *const[]){"none", "cpu", NULL});
 }
 
+/* The first of these formats that the engine has; NULL = none. */
+static const char *first_of(const struct vs_engine *engine, const char *task,
+                            const char *const *words) {
+    while (*words && !vs_engine_supports(engine, task, "weights", *words))
+        words++;
+    return *words;
+}
+
 /* The workload's format, and the usual 8- and 4-bit types of its first engine. */
 static bool vary_weights(struct draft *d) {
-    const char *own = base_word(d, VS_AXIS_WEIGHTS, "fp16");
-    const char *engine =
+    static const char *const EIGHT_BIT[] = {"q8_0", "fp8", "int8", NULL};
+    static const char *const FOUR_BIT[] = {"q4_k_m", "nf4", "awq4", "int4", NULL};
+    const char *task = base_word(d, VS_AXIS_TASK, "generate");
+    const char *name =
         d->workload && d->workload->engine_count > 0 ? d->workload->engines[0] : "llamacpp";
-    engine = base_word(d, VS_AXIS_ENGINE, engine);
-    bool gguf = !vs_streq(engine, "hf");
-    return vary(d, VS_AXIS_WEIGHTS,
-                (const char *const[]){own, gguf ? "q8_0" : "int8", gguf ? "q4_k_m" : "nf4", NULL});
+    const struct vs_engine *engine;
+    if (!vs_catalog_engine(d->catalog, d->base, base_word(d, VS_AXIS_ENGINE, name), &engine,
+                           d->err))
+        return false;
+    const char *words[4] = {base_word(d, VS_AXIS_WEIGHTS, "fp16")};
+    size_t count = 1;
+    const char *const fewer[] = {first_of(engine, task, EIGHT_BIT),
+                                 first_of(engine, task, FOUR_BIT)};
+    for (size_t i = 0; i < 2; i++)
+        if (fewer[i])
+            words[count++] = fewer[i];
+    return vary(d, VS_AXIS_WEIGHTS, words);
 }
 
 static bool vary_generation(struct draft *d) {
@@ -137,6 +158,6 @@ bool vs_grid_defaults(struct vs_catalog *catalog, struct vs_arena *arena, struct
     for (int i = 0; workload && i < VS_AXIS_COUNT; i++)
         if (!base.at[i].text)
             base.at[i] = workload->values.at[i];
-    struct draft d = {arena, grid, &base, workload, err};
+    struct draft d = {catalog, arena, grid, &base, workload, err};
     return vs_is(&base, VS_AXIS_TASK, "train") ? vary_training(&d) : vary_generation(&d);
 }

@@ -1,5 +1,7 @@
 #include "run/point.h"
 
+#include "engine/engine.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +18,7 @@ bool vs_point_describe(struct vs_arena *arena, const struct vs_case *c, struct v
     out->engine = c->engine->name;
     out->engine_version = c->axes.at[VS_AXIS_ENGINE_VERSION].text;
     out->task = task;
-    out->bound = vs_streq(c->engine->name, "ideal");
+    out->bound = vs_streq(vs_engine_rule(c->engine, "bound", "off"), "on");
     out->notes = c->notes;
     out->note_count = c->note_count;
     out->assumed = c->machine->assumed;

@@ -11,6 +11,8 @@
 #include "run/step_time.h"
 #include "sched/sched.h"
 
+/* Where only clients are given: ten requests for each, as public benchmarks send them, so that the
+ * opening burst is a tenth of all. */
 enum { REQUESTS_PER_CLIENT = 10, REQUESTS_LEAST = 100 };
 
 struct request {

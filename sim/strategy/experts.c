@@ -10,17 +10,13 @@
 #include "base/units.h"
 #include "hw/machine.h"
 
-static bool is_expert(const struct vs_weight *w) {
-    return w->tensor->role >= VS_ROLE_EXPERT_GATE && w->tensor->role <= VS_ROLE_EXPERT_DOWN;
-}
-
 static void experts_to_host(struct vs_plan *plan) {
     const struct vs_values *axes = &plan->c->axes;
     int64_t layers = vs_is(axes, VS_AXIS_EXPERTS_CPU, "all") ? plan->c->model->layers
                                                              : vs_count(axes, VS_AXIS_EXPERTS_CPU);
     for (size_t i = 0; i < plan->weight_count; i++) {
         struct vs_weight *w = &plan->weights[i];
-        if (is_expert(w) && w->tensor->layer < layers)
+        if (vs_is_expert(w) && w->tensor->layer < layers)
             w->home = VS_HOME_HOST;
     }
 }

@@ -12,16 +12,13 @@ static bool upcasts(const struct vs_plan *plan) {
            vs_is(&plan->c->axes, VS_AXIS_KBIT_UPCAST, "on");
 }
 
-static bool is_expert(const struct vs_weight *w) {
-    return w->tensor->role >= VS_ROLE_EXPERT_GATE && w->tensor->role <= VS_ROLE_EXPERT_DOWN;
-}
-
 /* Kernels for microscaled experts take inputs in tiles: a width that is no multiple of one is
  * padded in memory. */
 static uint64_t padded(const struct vs_plan *plan, const struct vs_weight *w, uint64_t bytes) {
     uint64_t tile = (uint64_t)vs_engine_number(plan->c->engine, "mx_expert_tile", NULL, 1);
     uint64_t width = (w->tensor->cols + tile - 1) / tile * tile;
-    if (!is_expert(w) || w->type->class_of == VS_CLASS_FLOAT || plan->format.kind != VS_FORMAT_MX)
+    if (!vs_is_expert(w) || w->type->class_of == VS_CLASS_FLOAT ||
+        plan->format.kind != VS_FORMAT_MX)
         return bytes;
     return bytes / w->tensor->cols * width;
 }
@@ -35,7 +32,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     plan->kbit_upcast = upcasts(plan);
     for (size_t i = 0; i < plan->weight_count; i++) {
         struct vs_weight *w = &plan->weights[i];
-        const struct vs_format *format = is_expert(w) ? &experts : &plan->format;
+        const struct vs_format *format = vs_is_expert(w) ? &experts : &plan->format;
         w->type = vs_tensor_type(model, w->tensor, format, plan->rest);
         w->bytes = vs_part_bytes(
             padded(plan, w, vs_tensor_bytes(model, w->tensor, format, plan->rest)), w->parts);

@@ -59,19 +59,19 @@ normalise() {
     fi
 }
 
-# execute CASE: runs it in $tmp/work; leaves $tmp/out, err, exit.
+# execute CASE: runs it in $tmp/here; leaves $tmp/out, err, exit.
 execute() {
-    rm -rf "$tmp/work" && mkdir "$tmp/work" || exit 1
+    rm -rf "$tmp/here" && mkdir "$tmp/here" || exit 1
     if [ -d "$cases/$1.in" ]; then
-        cp -R "$cases/$1.in/." "$tmp/work/" || exit 1
+        cp -R "$cases/$1.in/." "$tmp/here/" || exit 1
     fi
-    ( cd "$tmp/work" && find . -type f | sort ) > "$tmp/before"
+    ( cd "$tmp/here" && find . -type f | sort ) > "$tmp/before"
     words=$(sed '/^#/d' "$cases/$1.cmd" | tr '\n' ' ')
     (
-        cd "$tmp/work" || exit 1
+        cd "$tmp/here" || exit 1
         SRC=$src
         eval "set -- $words"
-        exec env -i PATH="$PATH" HOME="$tmp/work" LC_ALL=C SRC="$SRC" \
+        exec env -i PATH="$PATH" HOME="$tmp/here" LC_ALL=C SRC="$SRC" \
             ${ASAN_OPTIONS:+"ASAN_OPTIONS=$ASAN_OPTIONS"} \
             ${UBSAN_OPTIONS:+"UBSAN_OPTIONS=$UBSAN_OPTIONS"} \
             "$program" "$@"
@@ -79,7 +79,7 @@ execute() {
     echo $? > "$tmp/exit"
     normalise "$tmp/out.raw" "$tmp/out"
     normalise "$tmp/err.raw" "$tmp/err"
-    ( cd "$tmp/work" && find . -type f | sort ) > "$tmp/after"
+    ( cd "$tmp/here" && find . -type f | sort ) > "$tmp/after"
     comm -13 "$tmp/before" "$tmp/after" > "$tmp/written"
 }
 
@@ -110,9 +110,9 @@ check() {
     fi
     if [ -d "$cases/$1.files" ]; then
         for file in $(cd "$cases/$1.files" && find . -type f | sort); do
-            if ! cmp -s "$cases/$1.files/$file" "$tmp/work/$file"; then
+            if ! cmp -s "$cases/$1.files/$file" "$tmp/here/$file"; then
                 echo "golden: $1: file $file differs (- expected, + actual)"
-                diff -u "$cases/$1.files/$file" "$tmp/work/$file" 2>&1 | sed '1,2d'
+                diff -u "$cases/$1.files/$file" "$tmp/here/$file" 2>&1 | sed '1,2d'
                 good=1
             fi
         done
@@ -137,7 +137,7 @@ renew() {
 "
     if [ -d "$cases/$1.files" ]; then
         for file in $(cd "$cases/$1.files" && find . -type f | sort); do
-            cp "$tmp/work/$file" "$cases/$1.files/$file"
+            cp "$tmp/here/$file" "$cases/$1.files/$file"
         done
     fi
 }

@@ -123,7 +123,7 @@ START_TEST(help_is_complete) {
         for (size_t k = 0; k < command->option_count; k++) {
             const struct vs_cli_option *option = &command->options[k];
             ck_assert_str_ne(option->help, "");
-            ck_assert_int_eq(option->kind == VS_CLI_FLAG, option->placeholder == NULL);
+            ck_assert_int_eq(option->kind == VS_CLI_FLAG, option->metavar == NULL);
             if (option->name)
                 ck_assert_ptr_nonnull(strstr(vs_text_str(&text), option->name));
         }

@@ -34,7 +34,7 @@ START_TEST(rates_of_the_toy) {
     struct vs_rates r = rates_of(TOY_GENERATE);
     static const double CAPACITY[VS_PART_COUNT] = {
         [VS_PART_COMPUTE] = 10e12,    [VS_PART_MEMORY] = 100e9,       [VS_PART_H2D] = 10e9,
-        [VS_PART_D2H] = 10e9,         [VS_PART_DUPLEX] = 20e9,        [VS_PART_PEER] = 7.8e9,
+        [VS_PART_D2H] = 10e9,         [VS_PART_DUPLEX] = 20e9,        [VS_PART_PEER] = 10e9,
         [VS_PART_HOST_MEMORY] = 50e9, [VS_PART_HOST_COMPUTE] = 100e9, [VS_PART_STORAGE] = 0};
     for (int i = 0; i < VS_PART_COUNT; i++) {
         char name[VS_PART_NAME_SIZE];

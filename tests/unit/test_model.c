@@ -8,37 +8,7 @@
 #include "base/data.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "model/model.h"
-
-static struct vs_arena arena;
-static char folder[64], file[96];
-
-static void setup(void) {
-    vs_arena_init(&arena);
-    snprintf(folder, sizeof folder, "/tmp/vs_test_model_XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(file, sizeof file, "%s/config.json", folder);
-}
-
-static void teardown(void) {
-    unlink(file);
-    rmdir(folder);
-    vs_arena_release(&arena);
-}
-
-static const struct vs_model *model_of(const char *name) {
-    const struct vs_model *model = NULL;
-    struct vs_err err = {0};
-    ck_assert_msg(vs_model_load(&arena, name, &model, &err), "%s", err.text);
-    return model;
-}
-
-static void write_text(const char *text) {
-    FILE *out = fopen(file, "w");
-    ck_assert_ptr_nonnull(out);
-    fputs(text, out);
-    ck_assert_int_eq(fclose(out), 0);
-}
+#include "model_helpers.h"
 
 static const struct vs_model *model_of_text(const char *text) {
     write_text(text);

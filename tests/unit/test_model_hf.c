@@ -8,30 +8,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "model/model.h"
-
-static struct vs_arena arena;
-static char folder[64], file[96];
-
-static void setup(void) {
-    vs_arena_init(&arena);
-    snprintf(folder, sizeof folder, "/tmp/vs_test_hf_XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(file, sizeof file, "%s/config.json", folder);
-}
-
-static void teardown(void) {
-    unlink(file);
-    rmdir(folder);
-    vs_arena_release(&arena);
-}
-
-static const struct vs_model *model_of(const char *name) {
-    const struct vs_model *model = NULL;
-    struct vs_err err = {0};
-    ck_assert_msg(vs_model_load(&arena, name, &model, &err), "%s", err.text);
-    return model;
-}
+#include "model_helpers.h"
 
 static void check_tensor(const struct vs_tensor *a, const struct vs_tensor *b, const char *name) {
     ck_assert_msg(vs_streq(a->name, b->name) && vs_streq(a->gguf_name, b->gguf_name), "%s: %s, %s",
@@ -80,13 +57,6 @@ START_TEST(every_config_is_our_file) {
     }
 }
 END_TEST
-
-static void write_text(const char *text) {
-    FILE *out = fopen(file, "w");
-    ck_assert_ptr_nonnull(out);
-    fputs(text, out);
-    ck_assert_int_eq(fclose(out), 0);
-}
 
 #define SHAPE                                                                                      \
     "{\"architectures\":[\"LlamaForCausalLM\"],\"hidden_size\":64,\"num_hidden_layers\":2,"        \

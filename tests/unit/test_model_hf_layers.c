@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "model/layers.h"
-#include "model/model.h"
+#include "model_helpers.h"
 
 #define SHAPE                                                                                      \
     "\"hidden_size\":64,\"num_hidden_layers\":4,\"num_attention_heads\":4,\"vocab_size\":100,"     \
@@ -22,27 +22,8 @@
     "\"num_experts_per_tok\":2,\"moe_intermediate_size\":32,\"mamba_num_heads\":4,"                \
     "\"mamba_head_dim\":16,\"n_groups\":1,\"ssm_state_size\":16,\"conv_kernel\":4"
 
-static struct vs_arena arena;
-static char folder[64], file[96];
-
-static void setup(void) {
-    vs_arena_init(&arena);
-    snprintf(folder, sizeof folder, "/tmp/vs_test_layers_XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(file, sizeof file, "%s/config.json", folder);
-}
-
-static void teardown(void) {
-    unlink(file);
-    rmdir(folder);
-    vs_arena_release(&arena);
-}
-
 static bool load(const char *text, const struct vs_model **model, struct vs_err *err) {
-    FILE *out = fopen(file, "w");
-    ck_assert_ptr_nonnull(out);
-    fputs(text, out);
-    ck_assert_int_eq(fclose(out), 0);
+    write_text(text);
     *err = (struct vs_err){.status = VS_OK};
     return vs_model_load(&arena, file, model, err);
 }

@@ -11,22 +11,9 @@
 #define EAGER "--kernels eager "
 enum { SEQ = 1024, NORM_SCALES = 8 };
 
-/* What one layer in the middle keeps, per token, from the emitted micro-step. */
 static double kept(const char *model, const char *more) {
-    uint64_t held = 0, most = 0;
-    forget();
-    sim_plan(&plan, vs_arena_printf(&sim_arena, TRAIN "--model %s --seq %d %s", model, SEQ, more));
-    sim_micro_step(&plan, &phase);
-    int32_t layer = (int32_t)plan.c->model->layers / 2;
-    for (size_t i = 0; i < phase.mem.count; i++) {
-        const struct vs_buffer *b = &plan.buffers.at[phase.mem.at[i].buffer];
-        if (b->tag != VS_TAG_ACTIVATIONS || b->layer != layer)
-            continue;
-        held += phase.mem.at[i].verb == VS_MEM_TAKE ? b->bytes : -b->bytes;
-        most = held > most ? held : most;
-    }
-    ck_assert_uint_eq(held, 0);
-    return (double)most / SEQ;
+    return plan_kept(vs_arena_printf(&sim_arena, TRAIN "--model %s --seq %d %s", model, SEQ, more),
+                     SEQ);
 }
 
 static void expect_kept(const char *model, const char *more, double bytes) {

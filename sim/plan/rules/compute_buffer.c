@@ -15,21 +15,7 @@ struct shape {
 
 static uint64_t max(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-static bool is_expert(const struct vs_weight *w) {
-    return w->tensor->role >= VS_ROLE_EXPERT_GATE && w->tensor->role <= VS_ROLE_EXPERT_DOWN;
-}
-
 static bool is_matrix(const struct vs_weight *w) { return vs_role_is_linear(w->tensor->role); }
-
-static const struct vs_weight *head(const struct vs_plan *plan) {
-    const struct vs_weight *w = NULL;
-    for (size_t i = 0; i < plan->weight_count; i++) {
-        enum vs_role role = plan->weights[i].tensor->role;
-        if (role == VS_ROLE_HEAD || (role == VS_ROLE_EMBED && plan->c->model->tied_embeddings))
-            w = &plan->weights[i];
-    }
-    return w;
-}
 
 /* Copies of a pipeline's inputs are kept where several devices hold everything. */
 static bool pipelined(const struct vs_plan *plan) {
@@ -83,7 +69,8 @@ static uint64_t largest_host_weight(const struct vs_plan *plan, uint64_t tokens)
     uint64_t largest = 0;
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
-        if (is_matrix(w) && !vs_on_gpu(w->home) && vs_plan_takes_over(plan, tokens, is_expert(w)))
+        if (is_matrix(w) && !vs_on_gpu(w->home) &&
+            vs_plan_takes_over(plan, tokens, vs_is_expert(w)))
             largest = max(largest, w->bytes);
     }
     return largest;
@@ -109,8 +96,8 @@ static bool holds_layers(const struct vs_plan *plan, uint8_t device) {
 struct vs_compute_buffer vs_compute_buffer(const struct vs_plan *plan, uint8_t device) {
     struct shape s = shape_of(plan);
     struct vs_compute_buffer out = {0};
-    const struct vs_weight *w = head(plan);
-    bool has_head = w && vs_gpu_home(device) == w->home;
+    const struct vs_weight *w = &plan->weights[vs_plan_head(plan)];
+    bool has_head = vs_gpu_home(device) == w->home;
     uint64_t staged = device == 0 ? largest_host_weight(plan, s.u) : 0;
     if (!holds_layers(plan, device) && !has_head && staged == 0)
         return out;
