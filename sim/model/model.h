@@ -179,6 +179,8 @@ uint64_t vs_tensor_params(const struct vs_tensor *tensor);
 uint64_t vs_tensor_active_params(const struct vs_model *model, const struct vs_tensor *tensor);
 /* A matrix inside a layer that is multiplied with activations. */
 bool vs_role_is_linear(enum vs_role role);
+/* A matrix of the MLP: dense, routed or shared. */
+bool vs_role_is_mlp(enum vs_role role);
 /* A matrix of the routed experts. */
 bool vs_role_is_expert(enum vs_role role);
 

@@ -2,10 +2,6 @@
 #include "model/gguf_mix.h"
 #include "model/types.h"
 
-static bool is_expert(enum vs_role role) {
-    return role >= VS_ROLE_EXPERT_GATE && role <= VS_ROLE_EXPERT_DOWN;
-}
-
 static bool takes_base(const struct vs_model *model, enum vs_role role,
                        const struct vs_format *format) {
     switch (format->kind) {
@@ -19,7 +15,7 @@ static bool takes_base(const struct vs_model *model, enum vs_role role,
     case VS_FORMAT_MX:
         /* gpt-oss, the only public mxfp4 checkpoint with experts, keeps all else in bf16 */
         if (model->experts && format->base == &vs_types[VS_TYPE_MXFP4])
-            return is_expert(role);
+            return vs_role_is_expert(role);
         return vs_role_is_linear(role) && role != VS_ROLE_ROUTER;
     case VS_FORMAT_GPTQ:
     case VS_FORMAT_AWQ:

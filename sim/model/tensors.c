@@ -354,6 +354,10 @@ uint64_t vs_tensor_active_params(const struct vs_model *model, const struct vs_t
 
 bool vs_role_is_linear(enum vs_role role) { return role >= VS_ROLE_Q && role <= VS_ROLE_BRIDGE; }
 
+bool vs_role_is_mlp(enum vs_role role) {
+    return role >= VS_ROLE_GATE && role <= VS_ROLE_SHARED_DOWN;
+}
+
 bool vs_role_is_expert(enum vs_role role) {
     return role >= VS_ROLE_EXPERT_GATE && role <= VS_ROLE_EXPERT_DOWN;
 }

@@ -27,10 +27,6 @@ static int32_t layer_of(const struct block *b, uint32_t at) {
     return at == 0 || at + 1 == b->parts ? -1 : (int32_t)((at - 1) / 2);
 }
 
-static bool is_mlp(enum vs_role role) {
-    return role >= VS_ROLE_GATE && role <= VS_ROLE_SHARED_DOWN;
-}
-
 static bool belongs(const struct block *b, const struct vs_weight *w, uint32_t at) {
     enum vs_role role = w->tensor->role;
     if (w->tensor->layer != layer_of(b, at))
@@ -41,11 +37,11 @@ static bool belongs(const struct block *b, const struct vs_weight *w, uint32_t a
     case PART_HEAD:
         return w == &b->p->plan->weights[vs_plan_head(b->p->plan)];
     case PART_ATTENTION:
-        return !is_mlp(role);
+        return !vs_role_is_mlp(role);
     case PART_MLP:
         break;
     }
-    return is_mlp(role);
+    return vs_role_is_mlp(role);
 }
 
 /* The weights of a part: bytes by where they live, and what multiplying by them takes. */

@@ -4,7 +4,7 @@
 #include "hw/machine.h"
 #include "plan/train.h"
 
-/* Names of data folders: what a tensor becomes on its way. */
+/* bitsandbytes gets the tensor as it is stored, and packs it on the device. */
 static bool quantizes_on_load(const struct vs_plan *plan, const struct vs_weight *w) {
     return plan->format.kind == VS_FORMAT_BNB && w->type != plan->rest;
 }

@@ -95,6 +95,14 @@ uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only
     return params;
 }
 
+double vs_plan_layer_bytes(const struct vs_plan *plan, uint32_t layer) {
+    const struct vs_layer *l = &plan->layers[layer];
+    double bytes = 0;
+    for (uint32_t i = 0; i < l->weight_count; i++)
+        bytes += (double)plan->weights[l->first_weight + i].bytes;
+    return bytes;
+}
+
 size_t vs_plan_head(const struct vs_plan *plan) {
     size_t head = 0;
     for (size_t i = 0; i < plan->weight_count; i++) {

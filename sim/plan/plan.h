@@ -280,6 +280,9 @@ void vs_plan_release(struct vs_plan *plan);
 /* Adds a buffer; VS_NO_BUFFER when memory runs out. */
 vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer);
 
+/* Bytes of all weights of a layer, as stored. */
+double vs_plan_layer_bytes(const struct vs_plan *plan, uint32_t layer);
+
 /* Index of the output matrix: the embeddings where they are tied. */
 size_t vs_plan_head(const struct vs_plan *plan);
 

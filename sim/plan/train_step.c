@@ -4,11 +4,11 @@
 
 #include "engine/engine.h"
 
-/* Element-wise traffic of a layer's forward in bytes per token (fitted on A100 training speeds:
- * eager kernels read and write each intermediate, fused ones most of them once). */
 /* 16-bit reads and writes of the eight kernels of GELU written out, beyond those of one kernel. */
 enum { EAGER_GELU_BYTES = 32 };
 
+/* Element-wise traffic of a layer's forward in bytes per token (fitted on A100 training speeds:
+ * eager kernels read and write each intermediate, fused ones most of them once). */
 static double element_bytes(const struct vs_train *t) {
     double d = (double)t->d, heads = (double)(t->q + t->kv), f = (double)t->f;
     bool fused = t->plan->fused_kernels || t->plan->compiled;

@@ -105,21 +105,7 @@ void vs_report_ask(struct vs_text *out, const char *workload,
 
 bool vs_report_is_speed(enum vs_metric metric, const char *task) {
     const bool train = task && vs_streq(task, "train");
-    switch (metric) {
-    case VS_METRIC_DECODE_TPS:
-    case VS_METRIC_PREFILL_TPS:
-    case VS_METRIC_E2E_TPS:
-    case VS_METRIC_OUT_TPS:
-    case VS_METRIC_TTFT_S:
-    case VS_METRIC_TPOT_S:
-        return !train;
-    case VS_METRIC_TRAIN_TPS:
-    case VS_METRIC_STEP_TIME_S:
-    case VS_METRIC_MFU:
-        return train;
-    default:
-        return false;
-    }
+    return vs_metric_is_speed(metric) && train == (metric >= VS_METRIC_TRAIN_TPS);
 }
 
 const char *vs_report_unit(enum vs_metric metric) {

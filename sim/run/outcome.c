@@ -10,6 +10,8 @@ static const struct vs_metric_info metrics[VS_METRIC_COUNT] = {
 
 const struct vs_metric_info *vs_metric_info(enum vs_metric metric) { return &metrics[metric]; }
 
+bool vs_metric_is_speed(enum vs_metric metric) { return metric <= VS_METRIC_MFU; }
+
 bool vs_metric_find(const char *name, enum vs_metric *metric) {
     for (int i = 0; i < VS_METRIC_COUNT; i++) {
         if (strcmp(metrics[i].name, name) == 0) {

@@ -19,6 +19,7 @@ struct vs_metric_info {
 };
 const struct vs_metric_info *vs_metric_info(enum vs_metric metric);
 bool vs_metric_find(const char *name, enum vs_metric *metric);
+bool vs_metric_is_speed(enum vs_metric metric);
 
 struct vs_tag_bytes {
     const char *tag;

@@ -21,10 +21,10 @@ struct answer {
     struct vs_err err; /* when asked and not known */
 };
 
-/* One distinct command line, and what it gives. */
 /* Devices whose own figures a case may ask for. */
 enum { GPUS_KEPT = 16 };
 
+/* One distinct command line, and what it gives. */
 struct job {
     const char *args;
     size_t first, count; /* its rows, a stretch of struct work's `order` */
@@ -72,23 +72,6 @@ static enum vs_axis limit_axis(enum limit_kind kind, const char *task) {
         return VS_AXIS_GPU_LAYERS;
     default:
         return task && vs_streq(task, "train") ? VS_AXIS_MICRO_BATCH : VS_AXIS_BATCH;
-    }
-}
-
-static bool is_speed(enum vs_metric metric) {
-    switch (metric) {
-    case VS_METRIC_DECODE_TPS:
-    case VS_METRIC_PREFILL_TPS:
-    case VS_METRIC_E2E_TPS:
-    case VS_METRIC_OUT_TPS:
-    case VS_METRIC_TTFT_S:
-    case VS_METRIC_TPOT_S:
-    case VS_METRIC_TRAIN_TPS:
-    case VS_METRIC_STEP_TIME_S:
-    case VS_METRIC_MFU:
-        return true;
-    default:
-        return false;
     }
 }
 
@@ -215,7 +198,8 @@ static void job_ask(struct job *job, const struct vs_case_row *row) {
         return;
     }
     job->run.asked = true;
-    job->timed = job->timed || (metric_of(row->metric, &metric, &device) && is_speed(metric));
+    job->timed =
+        job->timed || (metric_of(row->metric, &metric, &device) && vs_metric_is_speed(metric));
 }
 
 /* Rows with equal args become one job. */
@@ -274,7 +258,7 @@ static const char *row_judge(struct vs_arena *arena, const struct job *job,
         row_compare(row, job->fits ? 1 : 0, true);
         return NULL;
     }
-    if (is_speed(metric) && !job->fits) {
+    if (vs_metric_is_speed(metric) && !job->fits) {
         row->error = 1;
         row->signed_error = -1;
         return NULL;

@@ -85,21 +85,13 @@ static void split_layers(struct vs_plan *plan, const double *share, size_t n) {
     }
 }
 
-static double layer_bytes(const struct vs_plan *plan, uint32_t layer) {
-    const struct vs_layer *l = &plan->layers[layer];
-    double bytes = 0;
-    for (uint32_t i = 0; i < l->weight_count; i++)
-        bytes += (double)plan->weights[l->first_weight + i].bytes;
-    return bytes;
-}
-
 static double room_of(const struct vs_plan *plan, size_t device) {
     const struct vs_device *d = plan->c->machine->devices[device];
     double room = vs_num_or(d->memory.usable_bytes, 0) - vs_num_or(d->arch.context_torch_bytes, 0);
     double largest = 0;
     for (uint32_t l = 0; device == 0 && l < plan->c->model->layers; l++)
-        if (layer_bytes(plan, l) > largest)
-            largest = layer_bytes(plan, l);
+        if (vs_plan_layer_bytes(plan, l) > largest)
+            largest = vs_plan_layer_bytes(plan, l);
     return room - largest;
 }
 
@@ -113,7 +105,7 @@ static void fill_devices(struct vs_plan *plan, size_t n) {
     for (uint32_t l = 0; l < plan->c->model->layers; l++) {
         if (plan->layers[l].home == VS_HOME_HOST)
             continue;
-        double bytes = layer_bytes(plan, l);
+        double bytes = vs_plan_layer_bytes(plan, l);
         if (bytes > room && device + 1 < n)
             room = room_of(plan, ++device);
         room -= bytes;

@@ -51,7 +51,7 @@ static int list_of(const struct vs_weight *w) {
         return -1;
     if (w->tensor->layer < 0)
         return role == VS_ROLE_HEAD ? 1 : 0;
-    return 2 + 2 * w->tensor->layer + (role >= VS_ROLE_GATE && role <= VS_ROLE_SHARED_DOWN);
+    return 2 + 2 * w->tensor->layer + vs_role_is_mlp(role);
 }
 
 static double list_bytes(const struct vs_plan *plan, int list, size_t until) {

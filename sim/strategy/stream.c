@@ -8,22 +8,14 @@
 #include "engine/engine.h"
 #include "hw/machine.h"
 
-static uint64_t layer_bytes(const struct vs_plan *plan, uint32_t layer) {
-    const struct vs_layer *l = &plan->layers[layer];
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < l->weight_count; i++)
-        bytes += plan->weights[l->first_weight + i].bytes;
-    return bytes;
-}
-
 static double host_room(const struct vs_plan *plan) {
     const struct vs_host *h = plan->c->machine->host;
     double largest = 0;
     if (!vs_streq(vs_engine_rule(plan->c->engine, "offload_disk", "all"), "spill"))
         return 0;
     for (uint32_t l = 0; l < plan->c->model->layers; l++)
-        if ((double)layer_bytes(plan, l) > largest)
-            largest = (double)layer_bytes(plan, l);
+        if (vs_plan_layer_bytes(plan, l) > largest)
+            largest = vs_plan_layer_bytes(plan, l);
     return vs_num_or(h->ram_bytes, 0) - vs_num_or(h->reserved_bytes, 0) - largest;
 }
 
@@ -68,7 +60,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     for (uint32_t l = 0; l < c->model->layers; l++) {
         if (!all && plan->layers[l].home != VS_HOME_HOST)
             continue;
-        room -= (double)layer_bytes(plan, l);
+        room -= vs_plan_layer_bytes(plan, l);
         place(plan, l, disk && room < 0 ? VS_HOME_STORAGE : host);
     }
     return true;
