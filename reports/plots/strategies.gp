@@ -27,7 +27,9 @@ set rmargin at screen 1 - 28.0 / width_px
 set tmargin at screen 1 - 88.0 / height_px
 set bmargin at screen 52.0 / height_px
 
-set label 1 headline at screen 0.016, screen (1 - 24.0 / height_px) left font ",14" textcolor rgb 0x1d2530
+# 126 characters of this size fill the width; a longer line gets smaller ones.
+headline_size = 14 * (strlen(headline) > 126 ? 126.0 / strlen(headline) : 1)
+set label 1 headline at screen 0.016, screen (1 - 24.0 / height_px) left font sprintf(",%.1f", headline_size) textcolor rgb 0x1d2530
 set label 2 remark at screen 0.016, screen (1 - 46.0 / height_px) left font ",10" textcolor rgb 0x5c6673
 set key at screen 0.978, screen (1 - 60.0 / height_px) right top horizontal maxrows 1 width 1 reverse Left samplen 1.2 font ",10" \
     textcolor rgb 0x1d2530
