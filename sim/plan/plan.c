@@ -95,6 +95,11 @@ uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only
     return params;
 }
 
+bool vs_maps_devices(const struct vs_case *c) {
+    return c->task == VS_TASK_GENERATE && c->machine->device_count > 0 && !c->machine->unified &&
+           vs_streq(vs_engine_rule(c->engine, "placement", "layers"), "device_map");
+}
+
 double vs_plan_layer_bytes(const struct vs_plan *plan, uint32_t layer) {
     const struct vs_layer *l = &plan->layers[layer];
     double bytes = 0;

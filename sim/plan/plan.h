@@ -220,6 +220,7 @@ struct vs_plan {
 
     /* what every task has */
     enum vs_attention_kind attention;
+    bool mapped;          /* a device map has placed every module */
     bool streaming;       /* layers whose home is not the GPU are copied at each use */
     bool pinned;          /* host copies of weights are page-locked */
     unsigned prefetch;    /* layers fetched ahead */
@@ -280,6 +281,8 @@ void vs_plan_release(struct vs_plan *plan);
 /* Adds a buffer; VS_NO_BUFFER when memory runs out. */
 vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer);
 
+/* Does the engine place the modules of this case by a device map? */
+bool vs_maps_devices(const struct vs_case *c);
 /* Bytes of all weights of a layer, as stored. */
 double vs_plan_layer_bytes(const struct vs_plan *plan, uint32_t layer);
 

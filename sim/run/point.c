@@ -97,7 +97,7 @@ bool vs_point_fit_layers(struct vs_catalog *catalog, struct vs_case *c, struct v
     struct vs_search found = {0};
     struct vs_fit all;
     struct vs_arena *arena = vs_catalog_arena(catalog);
-    if (!vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "auto"))
+    if (!vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "auto") || vs_maps_devices(c))
         return true;
     bool ok = put(arena, &trial.axes, VS_AXIS_GPU_LAYERS, c->model->layers + 1, err) &&
               vs_point_fits(&scratch, &trial, &all, err);
