@@ -95,6 +95,13 @@ uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only
     return params;
 }
 
+double vs_node_devices(const struct vs_case *c) {
+    bool network =
+        c->task == VS_TASK_TRAIN || vs_streq(vs_engine_rule(c->engine, "multi_node", "on"), "on");
+    size_t devices = network ? c->machine->node_devices : c->machine->device_count;
+    return devices > 0 ? (double)devices : 1;
+}
+
 bool vs_maps_devices(const struct vs_case *c) {
     return c->task == VS_TASK_GENERATE && c->machine->device_count > 0 && !c->machine->unified &&
            vs_streq(vs_engine_rule(c->engine, "placement", "layers"), "device_map");

@@ -281,6 +281,9 @@ void vs_plan_release(struct vs_plan *plan);
 /* Adds a buffer; VS_NO_BUFFER when memory runs out. */
 vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer);
 
+/* Devices of the case that stand in one node: all of them where the engine knows no network.
+ * At least 1. */
+double vs_node_devices(const struct vs_case *c);
 /* Does the engine place the modules of this case by a device map? */
 bool vs_maps_devices(const struct vs_case *c);
 /* Bytes of all weights of a layer, as stored. */
