@@ -13,25 +13,63 @@ static bool name_is_plain(const char *name) {
     return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == strlen(name);
 }
 
+/* The object PART of "FILE#PART". */
+static bool open_part(struct vs_arena *arena, const char *word, const char *part,
+                      struct vs_hw_file *in, const struct vs_json **root, struct vs_err *err) {
+    struct vs_json_reader whole;
+    const struct vs_json *parts;
+    const char *path = vs_arena_printf(arena, "$.parts.%.60s", part);
+    in->file = vs_arena_strndup(arena, word, (size_t)(part - 1 - word));
+    if (!path || !in->file)
+        return vs_err_nomem(err);
+    if (!vs_json_load(arena, in->file, root, err) ||
+        !vs_json_open(&whole, in->file, "$", *root, err))
+        return false;
+    parts = vs_json_member(*root, "parts");
+    *root = parts && parts->kind == VS_JSON_OBJECT ? vs_json_member(parts, part) : NULL;
+    if (!*root)
+        return vs_json_fail(&whole, parts, err, "found '#%.60s', expected a member of \"parts\"",
+                            part);
+    return vs_json_open(&in->reader, in->file, path, *root, err);
+}
+
+static bool open_file(struct vs_arena *arena, const char *kind, const char *word,
+                      struct vs_hw_file *in, const struct vs_json **root, struct vs_err *err) {
+    const char *folder = strcmp(kind, "storage") == 0
+                             ? "hwprofiles/storage"
+                             : vs_arena_printf(arena, "hwprofiles/%ss", kind);
+    if (!folder)
+        return vs_err_nomem(err);
+    return vs_data_find(arena, folder, kind, word, &in->file, err) &&
+           vs_json_load(arena, in->file, root, err) &&
+           vs_json_open(&in->reader, in->file, "$", *root, err);
+}
+
+bool vs_hw_resolve(struct vs_arena *arena, const struct vs_hw_file *in, const char **word,
+                   struct vs_err *err) {
+    if (!*word || (*word)[0] != '#')
+        return true;
+    *word = vs_arena_printf(arena, "%s%s", in->file, *word);
+    return *word || vs_err_nomem(err);
+}
+
 bool vs_hw_open(struct vs_arena *arena, const char *kind, const char *word, struct vs_hw_file *in,
                 struct vs_err *err) {
     const struct vs_json *root = NULL;
     const char *const *aliases = NULL;
     const char *schema = NULL, *about = NULL;
     size_t alias_count = 0;
-    const char *folder = strcmp(kind, "storage") == 0
-                             ? "hwprofiles/storage"
-                             : vs_arena_printf(arena, "hwprofiles/%ss", kind);
     const char *expected = vs_arena_printf(arena, "vramsim-%s/1", kind);
-    if (!folder || !expected)
+    if (!expected)
         return vs_err_nomem(err);
     *in = (struct vs_hw_file){0};
     struct vs_json_reader *r = &in->reader;
-    if (!vs_data_find(arena, folder, kind, word, &in->file, err) ||
-        !vs_json_load(arena, in->file, &root, err) || !vs_json_open(r, in->file, "$", root, err) ||
-        !vs_json_get_string(r, "schema", true, &schema, err))
+    const char *hash = strrchr(word, '#');
+    if (!(hash ? open_part(arena, word, hash + 1, in, &root, err)
+               : open_file(arena, kind, word, in, &root, err)) ||
+        !vs_json_get_string(r, "schema", !hash, &schema, err))
         return false;
-    if (!vs_streq(schema, expected))
+    if (schema && !vs_streq(schema, expected))
         return vs_json_fail(r, vs_json_member(root, "schema"), err,
                             "found schema '%s', expected '%s'", schema, expected);
     if (!vs_json_get_string(r, "name", true, &in->name, err) ||
@@ -111,9 +149,13 @@ bool vs_device_read(struct vs_arena *arena, const char *name, struct vs_device *
         !vs_json_get_string(r, "arch", true, &arch, err) ||
         !vs_json_get_string(r, "link", false, &d.link, err) ||
         !vs_json_get_string(r, "peer_link", false, &d.peer_link, err) ||
-        !vs_json_get_string(r, "machine", true, &d.machine, err) || !vs_json_close(r, err) ||
-        !check_links(r, &d, err) || !read_arch(arena, arch, &d.arch, err))
+        !vs_json_get_string(r, "machine", !strchr(name, '#'), &d.machine, err) ||
+        !vs_json_close(r, err) || !check_links(r, &d, err) ||
+        !vs_hw_resolve(arena, &in, &arch, err) || !vs_hw_resolve(arena, &in, &d.link, err) ||
+        !read_arch(arena, arch, &d.arch, err))
         return false;
+    if (!d.machine)
+        d.machine = in.file; /* a part of the machine that it stands in */
     d.name = in.name;
     d.title = in.title;
     d.file = in.file;

@@ -51,10 +51,26 @@ bool vs_storage_load(struct vs_arena *arena, const char *name, struct vs_storage
     return true;
 }
 
+static bool resolve_words(struct vs_arena *arena, const struct vs_hw_file *in, struct vs_board *b,
+                          struct vs_err *err) {
+    const char **devices = VS_NEW_ARRAY(arena, const char *, b->device_count + 1);
+    if (!devices)
+        return vs_err_nomem(err);
+    for (size_t i = 0; i < b->device_count; i++) {
+        devices[i] = b->devices[i];
+        if (!vs_hw_resolve(arena, in, &devices[i], err))
+            return false;
+    }
+    b->devices = devices;
+    return vs_hw_resolve(arena, in, &b->host, err) && vs_hw_resolve(arena, in, &b->link, err) &&
+           vs_hw_resolve(arena, in, &b->storage, err);
+}
+
 bool vs_board_read(struct vs_arena *arena, const char *name, struct vs_board *board,
                    struct vs_err *err) {
     struct vs_hw_file in;
     struct vs_board b = {.reserved_bytes = {.value = (double)NAN}};
+    const struct vs_json *parts = NULL; /* each is read when a word asks for it */
     if (!vs_hw_open(arena, "machine", name, &in, err))
         return false;
     struct vs_json_reader *r = &in.reader;
@@ -63,7 +79,9 @@ bool vs_board_read(struct vs_arena *arena, const char *name, struct vs_board *bo
         !vs_json_get_string(r, "link", false, &b.link, err) ||
         !vs_json_get_string(r, "storage", true, &b.storage, err) ||
         !vs_num_read(arena, r, "reserved_bytes", true, 0, 1e15, &b.reserved_bytes, err) ||
-        !vs_json_get_any(r, "net_bytes_per_s", false, &b.net, err) || !vs_json_close(r, err))
+        !vs_json_get_any(r, "net_bytes_per_s", false, &b.net, err) ||
+        !vs_json_get_any(r, "parts", false, &parts, err) || !vs_json_close(r, err) ||
+        !resolve_words(arena, &in, &b, err))
         return false;
     b.name = in.name;
     b.title = in.title;

@@ -11,9 +11,14 @@ struct vs_hw_file {
 };
 
 /* Finds and opens "hwprofiles/KINDs/NAME.json", checks "schema" ("vramsim-KIND/1"), reads name and
- * title. */
+ * title. A word "FILE#PART" means the object PART among the "parts" of a machine file. */
 bool vs_hw_open(struct vs_arena *arena, const char *kind, const char *word, struct vs_hw_file *in,
                 struct vs_err *err);
+
+/* A word of an open file as others may ask for it: "#PART" becomes "FILE#PART". NULL stays NULL;
+ * false when memory runs out. */
+bool vs_hw_resolve(struct vs_arena *arena, const struct vs_hw_file *in, const char **word,
+                   struct vs_err *err);
 
 /* A device as its file and its arch's file say, before overrides and before vs_device_settle. */
 bool vs_device_read(struct vs_arena *arena, const char *name, struct vs_device *device,

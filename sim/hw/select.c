@@ -7,7 +7,7 @@
 #include "hw/parts.h"
 
 /* What --hw names becomes devices in order: NAME, FILE, NAMExN, A+B, or a machine file that lists
- * its own; or none, with "cpu" and with the name of a host. */
+ * its own; or none, with "cpu", with the name of a host and with a machine that lists none. */
 
 static bool is_path(const char *word) {
     return (strchr(word, '/') || strstr(word, ".json")) && vs_file_exists(word);
@@ -57,7 +57,7 @@ static const char *find_name(struct vs_arena *arena, const char *word, const cha
 /* One piece: NAME or NAMExN. */
 static bool read_piece(struct vs_arena *arena, const char *word, struct vs_hw_piece *piece,
                        struct vs_err *err) {
-    const char *x = find_count(word), *name = NULL;
+    const char *x = strchr(word, '#') ? NULL : find_count(word), *name = NULL;
     piece->count = 1;
     piece->device = VS_NEW(arena, struct vs_device);
     if (!piece->device)
@@ -67,7 +67,7 @@ static bool read_piece(struct vs_arena *arena, const char *word, struct vs_hw_pi
         if (!name)
             return vs_err_nomem(err);
     }
-    const char *taken = find_name(arena, word, name);
+    const char *taken = strchr(word, '#') ? word : find_name(arena, word, name);
     if (taken == name && name && !read_count(word, x + 1, &piece->count, err))
         return false;
     return vs_device_read(arena, taken, piece->device, err);
@@ -160,13 +160,9 @@ static bool choose_machine(struct vs_arena *arena, const char *hw, struct vs_hw_
     struct vs_board board;
     if (!vs_board_read(arena, hw, &board, err))
         return false;
-    if (board.device_count == 0)
-        return vs_err_set(err, VS_ERR_INPUT,
-                          "machine '%s' lists no devices, expected a device such as rtx4090, or "
-                          "'cpu' with --host",
-                          board.name);
-    choice->board = hw;
-    return add_words(arena, board.devices, board.device_count, choice, err);
+    choice->board = hw; /* without devices the host alone, as with "cpu" */
+    return board.device_count == 0 ||
+           add_words(arena, board.devices, board.device_count, choice, err);
 }
 
 static bool check_kinds(const struct vs_hw_choice *choice, struct vs_err *err) {
@@ -194,6 +190,9 @@ bool vs_hw_choose(struct vs_arena *arena, const char *hw, unsigned gpus,
         return false;
     if (gpus == 0 || gpus == choice->device_count)
         return true;
+    if (choice->device_count == 0)
+        return vs_err_set(err, VS_ERR_INPUT, "--gpus %u contradicts --hw %.100s (no devices)", gpus,
+                          hw);
     if (gpus > VS_DEVICES_MAX)
         return vs_err_set(err, VS_ERR_INPUT, "--gpus %u, expected 1 to %d", gpus, VS_DEVICES_MAX);
     if (choice->device_count != 1)

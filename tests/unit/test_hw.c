@@ -456,7 +456,8 @@ START_TEST(absurd_and_contradictory_requests) {
            "host RAM of 2 GiB, expected more than the 4 GiB that the system keeps");
     refuse((struct vs_machine_request){.hw = "toy", .net_bytes_per_s = -1}, "--net");
     refuse((struct vs_machine_request){.hw = "toy", .net_bytes_per_s = (double)NAN}, "--net");
-    refuse((struct vs_machine_request){.hw = "desktop-64g"}, "lists no devices");
+    refuse((struct vs_machine_request){.hw = "desktop-64g", .gpus = 2},
+           "--gpus 2 contradicts --hw desktop-64g (no devices)");
 }
 END_TEST
 

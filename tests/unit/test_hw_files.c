@@ -143,10 +143,59 @@ START_TEST(bad_files_of_other_parts) {
     refuse((struct vs_machine_request){.hw = "toy", .storage = path}, "'vramsim-storage/1'");
     path = changed("machines", "\"host\": \"toy\"", "\"devices\": [\"toy\"], \"host\": \"none\"");
     refuse((struct vs_machine_request){.hw = path}, "unknown host 'none'");
-    path = changed("machines", "\"default\"", "\"devices\"");
-    refuse((struct vs_machine_request){.hw = path}, "lists no devices");
     path = changed("machines", "\"net_bytes_per_s\": {", "\"net_bytes_per_s\": { \"ada\": 5, ");
     refuse((struct vs_machine_request){.hw = path}, "$.net_bytes_per_s.ada");
+}
+END_TEST
+
+/* A file with all that a machine is made of: the toy's parts under "parts". */
+static const char *whole_machine(const char *devices, const char *host) {
+    static const char *const FOLDERS[] = {"devices", "archs", "hosts", "links", "storage"};
+    struct vs_text text = {0};
+    vs_text_printf(
+        &text,
+        "{\"schema\": \"vramsim-machine/1\", \"name\": \"mine\", \"title\": \"Mine\","
+        "\"devices\": [%s], \"host\": \"%s\", \"link\": \"#links\","
+        "\"storage\": \"#storage\","
+        "\"reserved_bytes\": {\"value\": 0, \"method\": \"measured\", \"source\": \"x\"},"
+        "\"parts\": {\"none\": 1",
+        devices, host);
+    for (size_t i = 0; i < COUNT_OF(FOLDERS); i++) {
+        char *part = NULL;
+        size_t length = 0;
+        const char *path =
+            vs_data_path(&arena, vs_arena_printf(&arena, "hwprofiles/%s/toy.json", FOLDERS[i]));
+        ck_assert(vs_file_read(&arena, path, 1 << 20, &part, &length, &err));
+        vs_text_printf(&text, ", \"%s\": %s", FOLDERS[i], part);
+    }
+    vs_text_add(&text, "}}");
+    const char *path = write_file("mine.json", vs_text_str(&text));
+    vs_text_release(&text);
+    return path;
+}
+
+START_TEST(a_machine_with_its_parts) {
+    const struct vs_machine *m = load_hw(whole_machine("\"#devices\", \"#devices\"", "#hosts"));
+    ck_assert_uint_eq(m->device_count, 2);
+    ck_assert_str_eq(m->devices[1]->name, "toy");
+    ck_assert_str_eq(m->host->name, "toy");
+    ck_assert_str_eq(m->link->name, "toy");
+    ck_assert_str_eq(m->storage->name, "toy");
+    refuse((struct vs_machine_request){.hw = whole_machine("", "#gone")},
+           "found '#gone', expected a member of \"parts\"");
+    refuse((struct vs_machine_request){.hw = whole_machine("", "#none")}, "$.parts.none");
+    refuse((struct vs_machine_request){.hw = whole_machine("", "#")}, "found '#'");
+    refuse((struct vs_machine_request){.hw = whole_machine("\"#hosts\"", "#hosts")},
+           "'vramsim-device/1'");
+}
+END_TEST
+
+/* The host alone, as with --hw cpu. */
+START_TEST(a_machine_without_devices) {
+    const struct vs_machine *m = load_hw(whole_machine("", "#hosts"));
+    ck_assert_uint_eq(m->device_count, 0);
+    ck_assert_str_eq(m->name, "cpu in mine");
+    ck_assert_uint_eq(load_hw("desktop-64g")->device_count, 0);
 }
 END_TEST
 
@@ -157,6 +206,8 @@ int main(void) {
     tcase_add_test(files, a_device_file_of_ones_own);
     tcase_add_test(files, a_capacity_that_is_not_stated_is_derived);
     tcase_add_test(files, a_machine_file_with_devices);
+    tcase_add_test(files, a_machine_with_its_parts);
+    tcase_add_test(files, a_machine_without_devices);
     tcase_add_test(files, bad_device_files);
     tcase_add_test(files, bad_files_of_other_parts);
     suite_add_tcase(suite, files);
