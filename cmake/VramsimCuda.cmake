@@ -1,10 +1,10 @@
-# The CUDA probes in kernels/ share nothing with sim/ but JSON files: the simulator is complete without them.
+# The CUDA probes in kernels/cuda share nothing with sim/ but JSON files: the simulator is complete without them.
 
 set(VRAMSIM_CUDA_OFF "")
 if(NOT VRAMSIM_CUDA)
     set(VRAMSIM_CUDA_OFF "VRAMSIM_CUDA=${VRAMSIM_CUDA}")
-elseif(NOT EXISTS "${PROJECT_SOURCE_DIR}/kernels/CMakeLists.txt")
-    set(VRAMSIM_CUDA_OFF "there is no kernels/CMakeLists.txt")
+elseif(NOT EXISTS "${PROJECT_SOURCE_DIR}/kernels/cuda/CMakeLists.txt")
+    set(VRAMSIM_CUDA_OFF "there is no kernels/cuda/CMakeLists.txt")
 else()
     include(CheckLanguage)
     check_language(CUDA)
@@ -16,7 +16,7 @@ endif()
 if(NOT VRAMSIM_CUDA_OFF)
     message(STATUS "CUDA probes: on (${CMAKE_CUDA_COMPILER})")
     enable_language(CUDA)
-    add_subdirectory(kernels)
+    add_subdirectory(kernels/cuda)
 elseif(VRAMSIM_CUDA STREQUAL "AUTO" OR NOT VRAMSIM_CUDA)
     message(STATUS "CUDA probes: off (${VRAMSIM_CUDA_OFF})")
 else()

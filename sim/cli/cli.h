@@ -23,6 +23,8 @@ struct vs_cli_values {
     const char *timeline, *plan_out, *csv, *plot; /* files to write, and a folder */
     const char *write_accuracy, *write_predicted;
     const char *axis, *sort, *vendor;
+    const char *out_file, *folder, *samples, *check; /* calibrate */
+    bool quick, full;
     const char *hw, *host, *model, *workload, *engine, *engine_version; /* show */
     int64_t top, threads, seed;
     uint64_t min_memory_bytes;

@@ -1,0 +1,118 @@
+#include "calib/samples.h"
+
+#include "base/json.h"
+#include "base/text.h"
+
+#define NUMBER_MOST 1e18
+enum { SAMPLES_MOST = 100000 };
+
+static bool read_machine(struct vs_json_reader *root, struct vs_samples *s, struct vs_err *err) {
+    struct vs_json_reader r;
+    bool present;
+    const char *system = NULL, *release = NULL;
+    double threads = 0;
+    return vs_json_open_member(root, "machine", true, &r, &present, err) &&
+           vs_json_get_string(&r, "processor", true, &s->processor, err) &&
+           vs_json_get_string(&r, "system", false, &system, err) &&
+           vs_json_get_string(&r, "release", false, &release, err) &&
+           vs_json_get_number(&r, "cores", true, 1, 65536, &s->cores, err) &&
+           vs_json_get_number(&r, "sockets", true, 1, 1024, &s->sockets, err) &&
+           vs_json_get_number(&r, "threads", false, 1, 65536, &threads, err) &&
+           vs_json_get_number(&r, "ram_bytes", true, 1, NUMBER_MOST, &s->ram_bytes, err) &&
+           vs_json_get_number(&r, "available_bytes", true, 0, s->ram_bytes, &s->available_bytes,
+                              err) &&
+           vs_json_get_number(&r, "storage_bytes", false, 0, NUMBER_MOST, &s->storage_bytes, err) &&
+           vs_json_close(&r, err);
+}
+
+static bool read_seconds(struct vs_arena *arena, struct vs_json_reader *r, struct vs_sample *s,
+                         struct vs_err *err) {
+    const struct vs_json *list = NULL;
+    if (!vs_json_get_array(r, "seconds", true, &list, err))
+        return false;
+    if (list->count == 0)
+        return vs_json_fail(r, list, err, "found no repetition, expected at least one");
+    s->seconds = VS_NEW_ARRAY(arena, double, list->count);
+    if (!s->seconds)
+        return vs_err_nomem(err);
+    for (const struct vs_json *node = list->child; node; node = node->next) {
+        if (node->kind != VS_JSON_NUMBER || !(node->number > 0))
+            return vs_json_fail(r, node, err, "expected seconds above 0");
+        s->seconds[s->count++] = node->number;
+    }
+    return true;
+}
+
+static bool read_sample(struct vs_arena *arena, const struct vs_samples *all, size_t index,
+                        const struct vs_json *node, struct vs_sample *s, struct vs_err *err) {
+    struct vs_json_reader r;
+    const struct {
+        const char *key;
+        double *out;
+    } numbers[] = {{"threads", &s->threads},
+                   {"bytes", &s->bytes},
+                   {"block_bytes", &s->block_bytes},
+                   {"depth", &s->depth},
+                   {"m", &s->m},
+                   {"n", &s->n},
+                   {"k", &s->k}};
+    const char *path = vs_arena_printf(arena, "$.samples[%zu]", index);
+    if (!path)
+        return vs_err_nomem(err);
+    if (!vs_json_open(&r, all->file, path, node, err) ||
+        !vs_json_get_string(&r, "probe", true, &s->probe, err) ||
+        !vs_json_get_string(&r, "skipped", false, &s->skipped, err))
+        return false;
+    if (s->skipped)
+        return vs_json_close(&r, err);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!vs_json_get_number(&r, numbers[i].key, false, 0, NUMBER_MOST, numbers[i].out, err))
+            return false;
+    return vs_json_get_number(&r, "work", true, 1, NUMBER_MOST, &s->work, err) &&
+           vs_json_get_string(&r, "unit", true, &s->unit, err) && read_seconds(arena, &r, s, err) &&
+           vs_json_close(&r, err);
+}
+
+bool vs_samples_read(struct vs_arena *arena, const char *path, struct vs_samples *samples,
+                     struct vs_err *err) {
+    const struct vs_json *root = NULL, *list = NULL;
+    struct vs_json_reader r;
+    const char *schema = NULL;
+    struct vs_samples s = {.file = path};
+    if (!vs_json_load(arena, path, &root, err) || !vs_json_open(&r, path, "$", root, err) ||
+        !vs_json_get_string(&r, "schema", true, &schema, err))
+        return false;
+    if (!vs_streq(schema, "vramsim-samples/1"))
+        return vs_json_fail(&r, vs_json_member(root, "schema"), err,
+                            "found schema '%.60s', expected 'vramsim-samples/1'", schema);
+    if (!vs_json_get_string(&r, "program", true, &s.program, err) ||
+        !vs_json_get_string(&r, "date", true, &s.date, err) || !read_machine(&r, &s, err) ||
+        !vs_json_get_array(&r, "samples", true, &list, err) || !vs_json_close(&r, err))
+        return false;
+    if (list->count > SAMPLES_MOST)
+        return vs_json_fail(&r, list, err, "found %zu samples, expected at most %d", list->count,
+                            SAMPLES_MOST);
+    s.at = VS_NEW_ARRAY(arena, struct vs_sample, list->count + 1);
+    if (!s.at)
+        return vs_err_nomem(err);
+    for (const struct vs_json *node = list->child; node; node = node->next) {
+        if (!read_sample(arena, &s, s.count, node, &s.at[s.count], err))
+            return false;
+        s.count++;
+    }
+    *samples = s;
+    return true;
+}
+
+const char *vs_samples_skipped(const struct vs_samples *samples, const char *probe) {
+    const char *reason = "not run";
+    for (size_t i = 0; i < samples->count; i++) {
+        const struct vs_sample *s = &samples->at[i];
+        if (!vs_streq(s->probe, probe))
+            continue;
+        if (!s->skipped)
+            return NULL;
+        reason = s->skipped;
+    }
+    return reason;
+}

@@ -1,0 +1,2 @@
+# Two ways of measuring at once.
+calibrate --quick --full

@@ -1,0 +1,2 @@
+# A folder that is not there.
+calibrate --folder /nowhere/at/all

@@ -1,0 +1,255 @@
+/* Fits find what samples were made of; samples become a profile that --hw takes. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/rng.h"
+#include "calib/fit.h"
+#include "calib/profile.h"
+#include "hw_helpers.h"
+
+enum { POINTS = 240 };
+
+/* ---- fits: synthetic samples with known truth ---- */
+
+static double noisy(struct vs_rng *rng, double value, double noise) {
+    double sum = 0; /* twelve uniform numbers: nearly normal, of deviation 1 */
+    for (int i = 0; i < 12; i++)
+        sum += vs_rng_uniform(rng);
+    return value * (1 + noise * (sum - 6));
+}
+
+/* Every tenth is three times too slow. */
+static double spoiled(size_t i, double seconds, bool outliers) {
+    return outliers && i % 10 == 3 ? 3 * seconds : seconds;
+}
+
+static void line_finds(bool outliers, double within) {
+    const double latency = 20e-6, rate = 12e9;
+    double amount[POINTS], seconds[POINTS];
+    struct vs_rng *rng = vs_rng_new(7);
+    struct vs_fitted found_latency, found_rate;
+    for (size_t i = 0; i < POINTS; i++) {
+        amount[i] = 4096 * pow(2, (double)(i % 12));
+        seconds[i] = spoiled(i, noisy(rng, latency + amount[i] / rate, 0.05), outliers);
+    }
+    vs_rng_free(rng);
+    ck_assert(vs_fit_line(amount, seconds, POINTS, &found_latency, &found_rate, &err));
+    ck_assert_double_eq_tol(found_latency.value / latency, 1, within);
+    ck_assert_double_eq_tol(found_rate.value / rate, 1, within);
+    ck_assert_uint_ge(found_rate.outliers, outliers ? POINTS / 10 : 0);
+    ck_assert_uint_le(found_rate.outliers, outliers ? POINTS / 8 : POINTS / 50);
+    ck_assert_double_gt(found_rate.half, 0);
+}
+
+START_TEST(a_line) {
+    line_finds(false, 0.02);
+    line_finds(true, 0.03);
+}
+END_TEST
+
+static void curve_finds(bool outliers, double within) {
+    const double peak = 150e12, half = 400;
+    double x[POINTS], rate[POINTS];
+    struct vs_rng *rng = vs_rng_new(11);
+    struct vs_fitted found_peak, found_half;
+    for (size_t i = 0; i < POINTS; i++) {
+        x[i] = pow(2, (double)(i % 14));
+        rate[i] = noisy(rng, peak * x[i] / (x[i] + half), 0.05) / spoiled(i, 1, outliers);
+    }
+    vs_rng_free(rng);
+    ck_assert(vs_fit_saturation(x, rate, POINTS, &found_peak, &found_half, &err));
+    ck_assert_double_eq_tol(found_peak.value / peak, 1, within);
+    ck_assert_double_eq_tol(found_half.value / half, 1, within);
+    ck_assert_uint_ge(found_peak.outliers, outliers ? POINTS / 10 : 0);
+}
+
+START_TEST(a_saturating_curve) {
+    curve_finds(false, 0.02);
+    curve_finds(true, 0.03);
+}
+END_TEST
+
+START_TEST(a_median) {
+    const double x[] = {10, 11, 9, 10, 500, 10.5, 9.5};
+    struct vs_fitted found;
+    ck_assert(vs_fit_median(x, 7, &found, &err));
+    ck_assert_double_eq(found.value, 10);
+    ck_assert_uint_eq(found.outliers, 1);
+    ck_assert_uint_eq(found.used, 6);
+    ck_assert_double_gt(found.half, 0);
+    ck_assert(vs_fit_median(x, 1, &found, &err));
+    ck_assert_double_eq(found.half, 0);
+}
+END_TEST
+
+START_TEST(what_cannot_be_fitted) {
+    const double same[] = {8, 8, 8}, amount[] = {1, 2, 3}, falling[] = {3, 2, 1};
+    struct vs_fitted a, b;
+    ck_assert(!vs_fit_line(amount, amount, 2, &a, &b, &err));
+    ck_assert(!vs_fit_line(same, amount, 3, &a, &b, &err));
+    ck_assert(!vs_fit_line(amount, falling, 3, &a, &b, &err));
+    ck_assert(!vs_fit_saturation(same, amount, 3, &a, &b, &err));
+    ck_assert(!vs_fit_saturation(amount, amount, 2, &a, &b, &err));
+}
+END_TEST
+
+/* ---- samples to a profile ---- */
+
+static char file[] = "/tmp/vramsim-calib-XXXXXX";
+
+static void begin(void) {
+    setup();
+    memcpy(file, "/tmp/vramsim-calib-XXXXXX", sizeof file);
+    int fd = mkstemp(file);
+    ck_assert_int_ge(fd, 0);
+    (void)close(fd);
+}
+
+static void end(void) {
+    (void)unlink(file);
+    teardown();
+}
+
+static void write_samples(const char *samples) {
+    const char *text = vs_arena_printf(
+        &arena,
+        "{\"schema\": \"vramsim-samples/1\", \"program\": \"probe\", \"date\": \"2026-11-29\","
+        "\"machine\": {\"processor\": \"Toy\", \"cores\": 4, \"sockets\": 1, \"ram_bytes\": 64e9,"
+        "\"available_bytes\": 60e9, \"storage_bytes\": 1e12}, \"samples\": [%s]}",
+        samples);
+    ck_assert(vs_file_write(file, text, strlen(text), &err));
+}
+
+/* One line of a document: `more` are further members, each with a comma behind it. */
+#define SAMPLE(probe, more, work, seconds)                                                         \
+    "{\"probe\": \"" probe "\", " more "\"work\": " work                                           \
+    ", \"unit\": \"bytes\", \"seconds\": [" seconds "]}"
+
+static const char *const HOST[] = {
+    SAMPLE("cpu_read", "\"threads\": 1, ", "1e9", "0.1, 0.1, 0.1"),
+    SAMPLE("cpu_read", "\"threads\": 4, ", "1e9", "0.025, 0.025, 0.025, 0.2"),
+    SAMPLE("cpu_copy", "\"threads\": 4, ", "1e9", "0.02, 0.02"),
+    SAMPLE("cpu_gemm_q8_0", "\"threads\": 4, ", "1e9", "0.01, 0.01"),
+    SAMPLE("cpu_attention", "\"threads\": 4, ", "1e9", "0.05"),
+    NULL};
+static const char *const STORAGE[] = {
+    SAMPLE("storage_random", "\"block_bytes\": 4e3, \"depth\": 1, ", "4e3", "102e-6, 102e-6"),
+    SAMPLE("storage_sequential", "\"block_bytes\": 1e6, \"depth\": 1, ", "4e6", "24e-4, 24e-4"),
+    SAMPLE("storage_sequential", "\"block_bytes\": 8e6, \"depth\": 1, ", "8e6", "41e-4, 41e-4"),
+    SAMPLE("storage_write", "", "1e9", "1"), NULL};
+static const char *const NO_STORAGE[] = {
+    "{\"probe\": \"storage_sequential\", \"skipped\": \"read-only\"}", NULL};
+
+static void write_lists(const char *const *first, const char *const *second) {
+    const char *all = first[0];
+    for (size_t i = 1; first[i]; i++)
+        all = vs_arena_printf(&arena, "%s, %s", all, first[i]);
+    for (size_t i = 0; second[i]; i++)
+        all = vs_arena_printf(&arena, "%s, %s", all, second[i]);
+    write_samples(all);
+}
+
+static void fit(struct vs_profile *profile) {
+    struct vs_samples samples;
+    ck_assert_msg(vs_samples_read(&arena, file, &samples, &err), "%s", err.text);
+    ck_assert_msg(vs_profile_fit(&arena, &samples, "mine", profile, &err), "%s", err.text);
+}
+
+static double value(const struct vs_profile *p, const char *path) {
+    for (size_t i = 0; i < p->found_count; i++)
+        if (strcmp(p->found[i].path, path) == 0)
+            return p->found[i].fitted.value;
+    return (double)NAN;
+}
+
+/* Reading takes 25 ms of 1 GB at best: 40 GB/s; copying shows that memory does 50. 100 GFLOPS of
+ * four cores. Storage: 0.1 ms and 2 GB/s. */
+START_TEST(a_host_and_its_storage) {
+    struct vs_profile p;
+    write_lists(HOST, STORAGE);
+    fit(&p);
+    ck_assert_double_eq_tol(value(&p, "host.bandwidth_bytes_per_s"), 50e9, 1);
+    ck_assert_double_eq_tol(value(&p, "host.measured_bytes_per_s"), 40e9, 1);
+    ck_assert_double_eq_tol(value(&p, "host.read_fraction"), 0.8, 1e-9);
+    ck_assert_double_eq_tol(value(&p, "host.flops_per_core"), 25e9, 1);
+    ck_assert_double_eq_tol(value(&p, "host.attention_flops"), 20e9, 1);
+    ck_assert_double_eq_tol(value(&p, "host.reserved_bytes"), 4e9, 1);
+    ck_assert_double_eq_tol(value(&p, "storage.latency_s"), 1e-4, 1e-8);
+    ck_assert_double_eq_tol(value(&p, "storage.read_bytes_per_s"), 8e6 / 0.0041, 1);
+    struct vs_text text = {0};
+    vs_profile_write(&text, &p);
+    const char *path = vs_arena_printf(&arena, "%s.json", file);
+    ck_assert(vs_file_write(path, vs_text_str(&text), text.length, &err));
+    vs_text_release(&text);
+    const struct vs_machine *m = load_hw(path);
+    ck_assert_uint_eq(m->device_count, 0);
+    ck_assert_double_eq_tol(m->host->measured_bytes_per_s.value, 40e9, 1);
+    ck_assert_str_eq(m->host->measured_bytes_per_s.method, "measured");
+    ck_assert_ptr_nonnull(strstr(m->host->measured_bytes_per_s.source, "1 outliers"));
+    ck_assert_double_eq_tol(m->storage->latency_s.value, 1e-4, 1e-8);
+    (void)unlink(path);
+}
+END_TEST
+
+/* What could not be measured is named, and another drive stands for it. */
+START_TEST(without_storage) {
+    struct vs_profile p;
+    struct vs_text text = {0};
+    write_lists(HOST, NO_STORAGE);
+    fit(&p);
+    ck_assert(!p.storage);
+    ck_assert_str_eq(p.notes[0], "storage not measured (read-only): nvme-gen4 stands for it");
+    vs_profile_write(&text, &p);
+    ck_assert_ptr_nonnull(strstr(vs_text_str(&text), "\"storage\": \"nvme-gen4\""));
+    vs_text_release(&text);
+}
+END_TEST
+
+static void refused(const char *samples, const char *message) {
+    struct vs_samples read;
+    struct vs_profile p;
+    write_samples(samples);
+    bool ok = vs_samples_read(&arena, file, &read, &err) &&
+              vs_profile_fit(&arena, &read, "mine", &p, &err);
+    ck_assert(!ok);
+    ck_assert_int_eq(err.status, VS_ERR_INPUT);
+    ck_assert_msg(strstr(err.text, message) && strstr(err.text, file), "'%s', expected '%s'",
+                  err.text, message);
+}
+
+START_TEST(bad_samples) {
+    refused("", "no measurement of cpu_read (not run)");
+    refused("{\"probe\": \"cpu_read\", \"skipped\": \"no memory\"}", "cpu_read (no memory)");
+    refused("{\"probe\": \"cpu_read\"}", "'work'");
+    refused("7", "$.samples[0]");
+    refused(SAMPLE("cpu_read", "", "1e9", ""), "found no repetition");
+    refused(SAMPLE("cpu_read", "", "1e9", "0"), "expected seconds above 0");
+    refused(SAMPLE("cpu_read", "", "1e9", "\"x\""), "expected seconds above 0");
+    refused(SAMPLE("cpu_read", "", "-1", "1"), "$.samples[0].work");
+    refused(SAMPLE("cpu_read", "\"colour\": 1, ", "1", "1"), "colour");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("calib");
+    TCase *tests = tcase_create("all");
+    tcase_add_checked_fixture(tests, begin, end);
+    tcase_add_test(tests, a_line);
+    tcase_add_test(tests, a_saturating_curve);
+    tcase_add_test(tests, a_median);
+    tcase_add_test(tests, what_cannot_be_fitted);
+    tcase_add_test(tests, a_host_and_its_storage);
+    tcase_add_test(tests, without_storage);
+    tcase_add_test(tests, bad_samples);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_set_fork_status(runner, CK_NOFORK);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
