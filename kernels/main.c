@@ -9,6 +9,10 @@
 
 #include "probe.h"
 
+#define X(name) extern const struct probe probe_##name;
+#include "list.def"
+#undef X
+
 static const struct probe *const PROBES[] = {
 #define X(name) &probe_##name,
 #include "list.def"
@@ -79,6 +83,7 @@ static int run(const struct options *o) {
         if (!wanted(PROBES[i], o))
             continue;
         session_progress(session, done++, all, PROBES[i]->name);
+        session_begin(session, PROBES[i]);
         PROBES[i]->run(session, &limits);
     }
     char *text = session ? session_text(session, "vramsim-probe", &limits) : NULL;

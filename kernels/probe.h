@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What a session allows: a quick one takes seconds to a probe, a full one minutes. */
 struct probe_limits {
     double seconds;     /* of repetitions of one sample */
@@ -29,17 +33,12 @@ struct probe {
     void (*run)(struct session *session, const struct probe_limits *limits);
 };
 
-#define X(name) extern const struct probe probe_##name;
-#include "list.def"
-#undef X
-
 /* One repetition; returns the seconds that count (the probe's own clock leaves preparation out), or
  * a negative number when it failed. */
 typedef double (*probe_repeat)(void *context);
 
 /* What a sample was done with. Zero fields are left out of the output. */
 struct sample {
-    const char *probe;
     double work;      /* of one repetition */
     const char *unit; /* of work: "bytes", "flops", "elements", "operations" */
     unsigned threads;
@@ -54,7 +53,9 @@ struct sample {
 void session_measure(struct session *session, const struct probe_limits *limits,
                      const struct sample *sample, probe_repeat repeat, void *context);
 /* The probe can't run here, or its result was wrong. */
-void session_skip(struct session *session, const char *probe, const char *reason);
+void session_skip(struct session *session, const char *reason);
+/* All that follows is of this probe. */
+void session_begin(struct session *session, const struct probe *probe);
 
 /* samples.c */
 struct session *session_new(bool progress); /* NULL when memory runs out */
@@ -78,5 +79,9 @@ double team_run(unsigned parts, team_task task, void *context);
 size_t team_share(size_t count, unsigned part, unsigned parts, size_t *first);
 /* 1, 2, 4, ... and `most` itself; returns how many. */
 size_t team_sizes(unsigned most, unsigned sizes[32]);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

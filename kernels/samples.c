@@ -16,6 +16,7 @@ static const double CLOSE = 0.01; /* half of the 95 % interval, as a part of the
 
 struct session {
     cJSON *samples;
+    const struct probe *probe; /* that runs now */
     bool progress, failed;
 };
 
@@ -40,16 +41,18 @@ static void put_number(struct session *s, cJSON *object, const char *key, double
         s->failed = true;
 }
 
-static cJSON *begin(struct session *s, const char *probe) {
+void session_begin(struct session *s, const struct probe *probe) { s->probe = probe; }
+
+static cJSON *add_sample(struct session *s) {
     cJSON *object = cJSON_CreateObject();
-    if (!object || !cJSON_AddStringToObject(object, "probe", probe) ||
+    if (!object || !cJSON_AddStringToObject(object, "probe", s->probe->name) ||
         !cJSON_AddItemToArray(s->samples, object))
         s->failed = true;
     return object;
 }
 
-void session_skip(struct session *s, const char *probe, const char *reason) {
-    cJSON *object = begin(s, probe);
+void session_skip(struct session *s, const char *reason) {
+    cJSON *object = add_sample(s);
     if (!object || !cJSON_AddStringToObject(object, "skipped", reason))
         s->failed = true;
 }
@@ -91,10 +94,10 @@ void session_measure(struct session *s, const struct probe_limits *limits,
     static double seconds[REPEATS_MOST];
     int n = repeat_until_close(limits, repeat, context, seconds);
     if (n < 0) {
-        session_skip(s, sample->probe, "a repetition failed");
+        session_skip(s, "a repetition failed");
         return;
     }
-    cJSON *object = begin(s, sample->probe);
+    cJSON *object = add_sample(s);
     cJSON *list = cJSON_CreateDoubleArray(seconds, n);
     if (!object || !list) {
         cJSON_Delete(list);

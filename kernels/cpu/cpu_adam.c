@@ -62,13 +62,12 @@ static void run(struct session *session, const struct probe_limits *limits) {
         a.square = all + 3 * a.count;
     }
     if (!all || team_run(a.threads, fill_part, &a) < 0 || step_once(&a) < 0)
-        session_skip(session, probe_cpu_adam.name, "no memory for the states");
+        session_skip(session, "no memory for the states");
     else if (!is_right(&a))
-        session_skip(session, probe_cpu_adam.name, "its result was wrong");
+        session_skip(session, "its result was wrong");
     else
         session_measure(session, limits,
-                        &(struct sample){.probe = probe_cpu_adam.name,
-                                         .work = BYTES_PER_PARAMETER * (double)a.count,
+                        &(struct sample){.work = BYTES_PER_PARAMETER * (double)a.count,
                                          .unit = "bytes",
                                          .threads = a.threads,
                                          .bytes = ARRAYS * a.count * sizeof(float)},

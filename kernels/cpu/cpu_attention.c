@@ -100,13 +100,12 @@ static void run(struct session *session, const struct probe_limits *limits) {
     if (memory)
         fill(&a);
     if (!memory || attend_once(&a) < 0)
-        session_skip(session, probe_cpu_attention.name, "no memory for the cache");
+        session_skip(session, "no memory for the cache");
     else if (!is_right(&a))
-        session_skip(session, probe_cpu_attention.name, "its result was wrong");
+        session_skip(session, "its result was wrong");
     else
         session_measure(session, limits,
-                        &(struct sample){.probe = probe_cpu_attention.name,
-                                         .work = 4.0 * HEADS * TOKENS * DIM,
+                        &(struct sample){.work = 4.0 * HEADS * TOKENS * DIM,
                                          .unit = "flops",
                                          .threads = a.threads,
                                          .bytes = 4 * cache},

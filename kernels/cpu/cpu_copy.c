@@ -41,15 +41,14 @@ static void run(struct session *session, const struct probe_limits *limits) {
     h.from = both;
     h.to = both ? both + h.bytes : NULL;
     if (!both || team_run(limits->threads, fill_part, &h) < 0) {
-        session_skip(session, probe_cpu_copy.name, "no memory for the array");
+        session_skip(session, "no memory for the array");
         free(both);
         return;
     }
     for (size_t i = 0; i < count; i++) {
         h.threads = sizes[i];
         session_measure(session, limits,
-                        &(struct sample){.probe = probe_cpu_copy.name,
-                                         .work = 2 * (double)h.bytes,
+                        &(struct sample){.work = 2 * (double)h.bytes,
                                          .unit = "bytes",
                                          .threads = sizes[i],
                                          .bytes = 2 * h.bytes},

@@ -53,7 +53,7 @@ static void run(struct session *session, const struct probe_limits *limits) {
     struct product p = {0};
     void *library = load(&p.multiply);
     if (!library) {
-        session_skip(session, probe_cpu_gemm_blas.name, "no library with cblas_sgemm was found");
+        session_skip(session, "no library with cblas_sgemm was found");
         return;
     }
     p.a = malloc(SIZE * SIZE * sizeof *p.a);
@@ -64,13 +64,12 @@ static void run(struct session *session, const struct probe_limits *limits) {
         p.b[i] = (float)(i % 7) / 7;
     }
     if (!p.a || !p.b || !p.c)
-        session_skip(session, probe_cpu_gemm_blas.name, "no memory for the matrices");
+        session_skip(session, "no memory for the matrices");
     else if (multiply_once(&p) < 0 || !is_right(&p))
-        session_skip(session, probe_cpu_gemm_blas.name, "its result was wrong");
+        session_skip(session, "its result was wrong");
     else
         session_measure(session, limits,
-                        &(struct sample){.probe = probe_cpu_gemm_blas.name,
-                                         .work = 2.0 * SIZE * SIZE * SIZE,
+                        &(struct sample){.work = 2.0 * SIZE * SIZE * SIZE,
                                          .unit = "flops",
                                          .threads = limits->threads,
                                          .m = SIZE,

@@ -72,15 +72,14 @@ static void run(struct session *session, const struct probe_limits *limits) {
         fill(p.x, TOKENS);
     }
     if (!memory || multiply_once(&p) < 0)
-        session_skip(session, probe_cpu_gemm_q8_0.name, "no memory for the matrices");
+        session_skip(session, "no memory for the matrices");
     else if (!is_right(&p))
-        session_skip(session, probe_cpu_gemm_q8_0.name, "its result was wrong");
+        session_skip(session, "its result was wrong");
     else
         for (size_t i = 0; i < count; i++) {
             p.threads = sizes[i];
             session_measure(session, limits,
-                            &(struct sample){.probe = probe_cpu_gemm_q8_0.name,
-                                             .work = 2.0 * TOKENS * ROWS * COLUMNS,
+                            &(struct sample){.work = 2.0 * TOKENS * ROWS * COLUMNS,
                                              .unit = "flops",
                                              .threads = sizes[i],
                                              .m = TOKENS,

@@ -27,8 +27,7 @@ static float value(const void *block, int i) {
 }
 
 static void run(struct session *session, const struct probe_limits *limits) {
-    static const struct gemv_format FORMAT = {.probe = &probe_cpu_gemv_q4_0,
-                                              .block_size = sizeof(struct q4_block),
+    static const struct gemv_format FORMAT = {.block_size = sizeof(struct q4_block),
                                               .block_bytes = Q4_0_BLOCK_BYTES,
                                               .fill = fill,
                                               .row = row,

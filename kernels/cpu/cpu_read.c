@@ -51,15 +51,14 @@ static void run(struct session *session, const struct probe_limits *limits) {
     size_t count = team_sizes(most, sizes);
     a.at = malloc(a.count * sizeof *a.at);
     if (!a.at || team_run(most, fill_part, &a) < 0) {
-        session_skip(session, probe_cpu_read.name, "no memory for the array");
+        session_skip(session, "no memory for the array");
         free(a.at);
         return;
     }
     for (size_t i = 0; i < count; i++) {
         a.threads = sizes[i];
         session_measure(session, limits,
-                        &(struct sample){.probe = probe_cpu_read.name,
-                                         .work = (double)limits->bytes,
+                        &(struct sample){.work = (double)limits->bytes,
                                          .unit = "bytes",
                                          .threads = sizes[i],
                                          .bytes = limits->bytes},

@@ -71,16 +71,15 @@ void gemv_measure(struct session *session, const struct probe_limits *limits,
     p.weights = malloc(p.rows * BLOCKS * format->block_size);
     p.y = malloc(p.rows * sizeof *p.y);
     if (!p.weights || !p.y || team_run(limits->threads, fill_part, &p) < 0) {
-        session_skip(session, format->probe->name, "no memory for the matrix");
+        session_skip(session, "no memory for the matrix");
     } else if (team_run(limits->threads, multiply_part, &p) < 0 || !is_right(&p)) {
-        session_skip(session, format->probe->name, "its result was wrong");
+        session_skip(session, "its result was wrong");
     } else {
         for (size_t i = 0; i < count; i++) {
             p.threads = sizes[i];
             session_measure(
                 session, limits,
-                &(struct sample){.probe = format->probe->name,
-                                 .work = (double)(p.rows * BLOCKS * format->block_bytes),
+                &(struct sample){.work = (double)(p.rows * BLOCKS * format->block_bytes),
                                  .unit = "bytes",
                                  .threads = sizes[i],
                                  .bytes = p.rows * BLOCKS * format->block_bytes,

@@ -8,7 +8,6 @@
 #include "../probe.h"
 
 struct gemv_format {
-    const struct probe *probe;
     size_t block_size;  /* in memory here */
     size_t block_bytes; /* in the format */
     void (*fill)(void *block, uint64_t seed);

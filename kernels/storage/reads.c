@@ -39,8 +39,7 @@ static double read_once(void *context) {
 void reads_measure(struct session *session, const struct probe_limits *limits,
                    struct reads *reads) {
     session_measure(session, limits,
-                    &(struct sample){.probe = reads->probe->name,
-                                     .work = (double)reads->block_bytes * (double)reads->blocks,
+                    &(struct sample){.work = (double)reads->block_bytes * (double)reads->blocks,
                                      .unit = "bytes",
                                      .bytes = reads->file->bytes,
                                      .block_bytes = reads->block_bytes,

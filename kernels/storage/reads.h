@@ -5,7 +5,6 @@
 #include "file.h"
 
 struct reads {
-    const struct probe *probe;
     const struct storage_file *file;
     size_t block_bytes, blocks; /* of one repetition */
     unsigned depth;             /* requests in flight: one thread each */

@@ -9,12 +9,11 @@ static void run(struct session *session, const struct probe_limits *limits) {
     struct storage_file file;
     const char *reason;
     if (!storage_file_make(&file, limits, &reason)) {
-        session_skip(session, probe_storage_random.name, reason);
+        session_skip(session, reason);
         return;
     }
     for (size_t d = 0; d < sizeof DEPTHS / sizeof *DEPTHS; d++) {
-        struct reads reads = {.probe = &probe_storage_random,
-                              .file = &file,
+        struct reads reads = {.file = &file,
                               .block_bytes = BLOCK_BYTES,
                               .blocks = BLOCKS * DEPTHS[d],
                               .depth = DEPTHS[d],

@@ -8,13 +8,12 @@ static void run(struct session *session, const struct probe_limits *limits) {
     struct storage_file file;
     const char *reason;
     if (!storage_file_make(&file, limits, &reason)) {
-        session_skip(session, probe_storage_sequential.name, reason);
+        session_skip(session, reason);
         return;
     }
     for (size_t b = 0; b < sizeof BLOCKS / sizeof *BLOCKS; b++)
         for (size_t d = 0; d < sizeof DEPTHS / sizeof *DEPTHS; d++) {
-            struct reads reads = {.probe = &probe_storage_sequential,
-                                  .file = &file,
+            struct reads reads = {.file = &file,
                                   .block_bytes = BLOCKS[b],
                                   .blocks = file.bytes / 4 / BLOCKS[b],
                                   .depth = DEPTHS[d]};

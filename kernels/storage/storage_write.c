@@ -16,8 +16,7 @@ static void run(struct session *session, const struct probe_limits *limits) {
         *limits; /* a repetition is long: its file is the smallest of the probes' */
     fewer.file_bytes = limits->file_bytes / 4;
     session_measure(session, limits,
-                    &(struct sample){.probe = probe_storage_write.name,
-                                     .work = (double)fewer.file_bytes,
+                    &(struct sample){.work = (double)fewer.file_bytes,
                                      .unit = "bytes",
                                      .bytes = fewer.file_bytes},
                     write_once, &fewer);
