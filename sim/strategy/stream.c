@@ -2,7 +2,8 @@
  * ahead. What comes from disk passes through host memory.
  *
  * With "offload_disk": "spill" (Accelerate's device map) layers fill host memory first, in order,
- * and keep room there for the largest of them; otherwise disk holds them all (ZeRO-Inference). */
+ * and keep room there for the largest of them; with "all" disk holds them all (ZeRO-Inference);
+ * with "mapped" the CPU computes them (strategy/mapped.c). */
 #include "strategy/strategy.h"
 
 #include "engine/engine.h"
@@ -46,7 +47,7 @@ static void place(struct vs_plan *plan, uint32_t layer, enum vs_home home) {
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
     bool disk = vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk");
-    if (!disk && !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream"))
+    if ((!disk && !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream")) || vs_plan_maps_weights(c))
         return true;
     if (!check(c, err))
         return false;
