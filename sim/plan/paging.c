@@ -8,7 +8,7 @@
 #include "plan/pass.h"
 
 double vs_pass_missing(const struct vs_pass *p, bool experts) {
-    const struct vs_mapped *m = &p->plan->mapped;
+    const struct vs_pages *m = &p->plan->pages;
     double touched = vs_pass_touched(p), left = 1;
     if (m->every + m->experts <= m->room)
         return 0;

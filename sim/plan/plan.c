@@ -95,6 +95,18 @@ uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only
     return params;
 }
 
+double vs_node_devices(const struct vs_case *c) {
+    bool network =
+        c->task == VS_TASK_TRAIN || vs_streq(vs_engine_rule(c->engine, "multi_node", "on"), "on");
+    size_t devices = network ? c->machine->node_devices : c->machine->device_count;
+    return devices > 0 ? (double)devices : 1;
+}
+
+bool vs_maps_devices(const struct vs_case *c) {
+    return c->task == VS_TASK_GENERATE && c->machine->device_count > 0 && !c->machine->unified &&
+           vs_streq(vs_engine_rule(c->engine, "placement", "layers"), "device_map");
+}
+
 double vs_plan_layer_bytes(const struct vs_plan *plan, uint32_t layer) {
     const struct vs_layer *l = &plan->layers[layer];
     double bytes = 0;
@@ -105,7 +117,7 @@ double vs_plan_layer_bytes(const struct vs_plan *plan, uint32_t layer) {
 
 bool vs_plan_maps_weights(const struct vs_case *c) {
     return vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk") &&
-           vs_streq(vs_engine_rule(c->engine, "offload_disk", "all"), "mapped");
+           vs_streq(vs_engine_rule(c->engine, "offload_disk", "streamed"), "mapped");
 }
 
 uint64_t vs_plan_cpu_threads(const struct vs_case *c) {

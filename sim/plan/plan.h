@@ -209,7 +209,7 @@ struct vs_block {
 
 /* Host weights that are pages of their file, in bytes: those that every token needs, those of
  * experts, and what host memory has room for. */
-struct vs_mapped {
+struct vs_pages {
     double every, experts, room;
 };
 
@@ -226,6 +226,7 @@ struct vs_plan {
 
     /* what every task has */
     enum vs_attention_kind attention;
+    bool mapped;          /* a device map has placed every module */
     bool streaming;       /* layers whose home is not the GPU are copied at each use */
     bool pinned;          /* host copies of weights are page-locked */
     unsigned prefetch;    /* layers fetched ahead */
@@ -258,7 +259,7 @@ struct vs_plan {
     vs_buffer_id *kv_held; /* growing cache: K and V of each layer as they are now */
     uint64_t step_tokens;  /* whole prompts that one step takes: as many as have so many tokens */
     struct vs_block block;
-    struct vs_mapped mapped;
+    struct vs_pages pages;
     uint64_t ubatch; /* tokens of one prefill pass; 0 = the whole prompt */
 
     /* training */
@@ -287,6 +288,11 @@ void vs_plan_release(struct vs_plan *plan);
 /* Adds a buffer; VS_NO_BUFFER when memory runs out. */
 vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer);
 
+/* Devices of the case that stand in one node: all of them where the engine knows no network.
+ * At least 1. */
+double vs_node_devices(const struct vs_case *c);
+/* Does the engine place the modules of this case by a device map? */
+bool vs_maps_devices(const struct vs_case *c);
 /* Bytes of all weights of a layer, as stored. */
 double vs_plan_layer_bytes(const struct vs_plan *plan, uint32_t layer);
 

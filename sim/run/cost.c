@@ -126,9 +126,10 @@ static void link_rates(struct vs_rates *r, const struct source *s, const struct 
 
 /* The bus bandwidth of a ring over all devices: NVLink inside a node, the link through the host
  * without it, the network where there are several nodes. */
-static void peer_rates(struct vs_rates *r, const struct source *s, const struct vs_machine *m) {
+static void peer_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
+    const struct vs_machine *m = c->machine;
     double peer = m->device_count > 0 ? vs_num_or(m->devices[0]->peer_bytes_per_s, 0) : 0;
-    double per_node = m->device_count > 0 ? m->devices[0]->node_gpus.value : 8;
+    double per_node = vs_node_devices(c);
     double bus = peer > 0 ? peer * number(s, "peer_fraction", 1)
                           : r->capacity[VS_PART_H2D] * number(s, "host_staged_fraction", 1);
     r->ranks = m->device_count > 1 ? (double)m->device_count : 1;
@@ -180,7 +181,7 @@ void vs_rates_init(struct vs_rates *r, const struct vs_case *c, size_t device) {
     else
         r->capacity[VS_PART_COMPUTE] = r->capacity[VS_PART_MEMORY] = 1;
     link_rates(r, &s, c);
-    peer_rates(r, &s, m);
+    peer_rates(r, &s, c);
     host_rates(r, &s, c);
     r->element_scale = number(&s, "element_scale", 1);
     r->adapter_scale = number(&s, "adapter_scale", 1);

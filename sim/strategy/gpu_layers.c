@@ -18,7 +18,7 @@ static uint32_t layers_on_gpu(const struct vs_case *c) {
 
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
-    if (c->task == VS_TASK_TRAIN)
+    if (c->task == VS_TASK_TRAIN || plan->mapped)
         return true;
     bool embed_on_host = vs_streq(vs_engine_rule(c->engine, "embeddings", "gpu"), "host");
     bool streams =

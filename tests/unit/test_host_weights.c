@@ -65,14 +65,14 @@ END_TEST
  * the experts, three more than half: what was last touched two passes ago is there. */
 START_TEST(pages_of_experts) {
     struct vs_model model = {.experts = 4, .experts_active = 1};
-    struct vs_plan mapping = {.mapped = {.every = 10, .experts = 100, .room = 60}};
+    struct vs_plan mapping = {.pages = {.every = 10, .experts = 100, .room = 60}};
     struct vs_pass pass = {.plan = &mapping, .m = &model, .tokens = 1, .few = true};
     ck_assert_double_eq(vs_pass_missing(&pass, true), 9.0 / 16);
     ck_assert_double_eq(vs_pass_missing(&pass, false), 0);
     pass.tokens = 8; /* nine tenths of the experts in each pass */
     ck_assert_double_eq(vs_pass_missing(&pass, true), 1);
     ck_assert_double_eq(vs_pass_missing(&pass, false), 1);
-    mapping.mapped.room = 110;
+    mapping.pages.room = 110;
     ck_assert_double_eq(vs_pass_missing(&pass, true), 0);
 }
 END_TEST

@@ -37,13 +37,13 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_host *h = c->machine->host;
     double room = vs_num_or(h->ram_bytes, 0) - vs_num_or(h->reserved_bytes, 0) - host_cache(plan) -
                   (double)vs_host_compute_buffer(plan);
-    plan->mapped =
-        (struct vs_mapped){.room = room > 0 ? room : 0, .every = every, .experts = experts};
+    plan->pages =
+        (struct vs_pages){.room = room > 0 ? room : 0, .every = every, .experts = experts};
     return true;
 }
 
-const struct vs_strategy vs_strategy_mapped = {
-    .name = "mapped weights",
+const struct vs_strategy vs_strategy_file_pages = {
+    .name = "pages of a file",
     .help = "weights in host memory are pages of their file, read again where RAM is short",
     .stage = "place",
     .apply = apply};
