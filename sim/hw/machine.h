@@ -63,8 +63,7 @@ struct vs_host {
     struct vs_num measured_bytes_per_s; /* a measured read rate of the whole host, if any */
     struct vs_num read_fraction;        /* what CPU kernels reach of bandwidth */
     struct vs_num cores, sockets,
-        flops_per_core;            /* 4-bit/AVX-class GEMM rate of one core, FLOP/s */
-    struct vs_num attention_flops; /* CPU attention over a cache, whole host */
+        flops_per_core; /* 4-bit/AVX-class GEMM rate of one core, FLOP/s */
     struct vs_num
         reserved_bytes;  /* what the system keeps; the machine file's where the host has none */
     const char *link;    /* of the board's widest slot; NULL = that of the machine file */

@@ -174,14 +174,18 @@ static void host_work(struct vs_pass *p, uint32_t layer, vs_weight_filter wanted
                       const char *what) {
     const struct vs_layer *l = &p->plan->layers[layer];
     double bytes = bytes_of(p, layer, wanted);
+    bool experts = wanted == host_expert;
+    double missing = vs_pass_missing(p, experts);
     if (bytes <= 0)
         return;
-    if (!vs_plan_takes_over(p->plan, p->tokens, wanted == host_expert)) {
+    if (!vs_plan_takes_over(p->plan, p->tokens, experts)) {
         vs_pass_go_to_cpu(p, true, (int32_t)layer);
+        vs_pass_page_in(p, (int32_t)layer, bytes * share * missing);
         vs_pass_matrices(p, l->first_weight, l->weight_count, wanted, what);
         return;
     }
     vs_pass_go_to_cpu(p, false, (int32_t)layer);
+    vs_pass_page_in(p, (int32_t)layer, bytes * share * missing);
     vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
     vs_op_id copied = vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_COPY,
                                                         .lane = VS_LANE_H2D,
@@ -253,6 +257,8 @@ static void head_pass(struct vs_pass *p) {
     if (vs_on_gpu(w->home) || p->plan->streaming)
         hop(p, vs_on_gpu(w->home) ? (uint8_t)(w->home - VS_HOME_GPU) : 0, -1);
     vs_pass_go_to_cpu(p, !vs_on_gpu(w->home) && !p->plan->streaming, -1);
+    if (p->on_cpu)
+        vs_pass_page_in(p, -1, (double)w->bytes * vs_pass_missing(p, false));
     uint64_t rows =
         vs_pass_rule(p, "prefill_logits", "all") ? p->tokens : p->batch + p->chunk.sequences;
     uint64_t tokens = p->tokens;

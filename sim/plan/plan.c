@@ -115,6 +115,18 @@ double vs_plan_layer_bytes(const struct vs_plan *plan, uint32_t layer) {
     return bytes;
 }
 
+bool vs_plan_maps_weights(const struct vs_case *c) {
+    return vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk") &&
+           vs_streq(vs_engine_rule(c->engine, "offload_disk", "streamed"), "mapped");
+}
+
+uint64_t vs_plan_cpu_threads(const struct vs_case *c) {
+    uint64_t cores = (uint64_t)c->machine->host->cores.value;
+    uint64_t asked = (uint64_t)vs_count(&c->axes, VS_AXIS_CPU_THREADS);
+    uint64_t threads = asked > 0 && asked < cores ? asked : cores;
+    return threads > 0 ? threads : 1;
+}
+
 size_t vs_plan_head(const struct vs_plan *plan) {
     size_t head = 0;
     for (size_t i = 0; i < plan->weight_count; i++) {

@@ -1,6 +1,6 @@
 /* Streaming: layers live in host memory, or on disk, and are copied over the link at each use, some
  * ahead. What comes from disk passes through host memory. A device map has placed the layers
- * already. */
+ * already; those that are pages of their file are the CPU's (strategy/file_pages.c). */
 #include "strategy/strategy.h"
 
 #include "engine/engine.h"
@@ -40,7 +40,7 @@ static void place(struct vs_plan *plan, uint32_t layer, enum vs_home home) {
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
     bool disk = vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk");
-    if (!disk && !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream"))
+    if ((!disk && !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream")) || vs_plan_maps_weights(c))
         return true;
     if (!check(c, err))
         return false;
