@@ -116,18 +116,16 @@ static bool fit_memory(struct builder *b, struct vs_err *err) {
 
 static bool fit_processor(struct builder *b, struct vs_err *err) {
     const struct vs_samples *all = b->samples;
-    const struct vs_sample *gemm, *attention;
-    struct vs_fitted rate, heads;
-    if (!need(b, "cpu_gemm_q8_0", &gemm, &rate, err) ||
-        !need(b, "cpu_attention", &attention, &heads, err))
+    const struct vs_sample *gemm;
+    struct vs_fitted rate;
+    if (!need(b, "cpu_gemm_q8_0", &gemm, &rate, err))
         return false;
     double cores = fmin(gemm->threads, all->cores);
     rate.value /= cores;
     rate.half /= cores;
     return add_fact(b, "host.cores", all->cores, "cores that the system names", err) &&
            add_fact(b, "host.sockets", all->sockets, "sockets that the system names", err) &&
-           add(b, "host.flops_per_core", rate, of_threads(b, gemm), err) &&
-           add(b, "host.attention_flops", heads, of_threads(b, attention), err);
+           add(b, "host.flops_per_core", rate, of_threads(b, gemm), err);
 }
 
 /* Seconds of one request against its size: every repetition of the reads with one request in

@@ -133,9 +133,7 @@ static const char *const HOST[] = {
     SAMPLE("cpu_read", "\"threads\": 1, ", "1e9", "0.1, 0.1, 0.1"),
     SAMPLE("cpu_read", "\"threads\": 4, ", "1e9", "0.025, 0.025, 0.025, 0.2"),
     SAMPLE("cpu_copy", "\"threads\": 4, ", "1e9", "0.02, 0.02"),
-    SAMPLE("cpu_gemm_q8_0", "\"threads\": 4, ", "1e9", "0.01, 0.01"),
-    SAMPLE("cpu_attention", "\"threads\": 4, ", "1e9", "0.05"),
-    NULL};
+    SAMPLE("cpu_gemm_q8_0", "\"threads\": 4, ", "1e9", "0.01, 0.01"), NULL};
 static const char *const STORAGE[] = {
     SAMPLE("storage_random", "\"block_bytes\": 4e3, \"depth\": 1, ", "4e3", "102e-6, 102e-6"),
     SAMPLE("storage_sequential", "\"block_bytes\": 1e6, \"depth\": 1, ", "4e6", "24e-4, 24e-4"),
@@ -176,7 +174,6 @@ START_TEST(a_host_and_its_storage) {
     ck_assert_double_eq_tol(value(&p, "host.measured_bytes_per_s"), 40e9, 1);
     ck_assert_double_eq_tol(value(&p, "host.read_fraction"), 0.8, 1e-9);
     ck_assert_double_eq_tol(value(&p, "host.flops_per_core"), 25e9, 1);
-    ck_assert_double_eq_tol(value(&p, "host.attention_flops"), 20e9, 1);
     ck_assert_double_eq_tol(value(&p, "host.reserved_bytes"), 4e9, 1);
     ck_assert_double_eq_tol(value(&p, "storage.latency_s"), 1e-4, 1e-8);
     ck_assert_double_eq_tol(value(&p, "storage.read_bytes_per_s"), 8e6 / 0.0041, 1);
