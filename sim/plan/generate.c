@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "hw/machine.h"
 #include "plan/block.h"
+#include "plan/managed.h"
 #include "plan/pass.h"
 #include "plan/rules/compute_buffer.h"
 
@@ -25,8 +26,9 @@ static void take_cache(struct vs_emit *e) {
                               .layer = (int32_t)l,
                               .home = kv_home(plan, l),
                               .tag = VS_TAG_KV,
+                              .managed = plan->managed.on && vs_on_gpu(kv_home(plan, l)),
                               .bytes = plan->sequences * vs_plan_kv_bytes(plan, l, plan->kv_cells)};
-        vs_emit_take_in(e, &b);
+        plan->kv_held[2 * l] = vs_emit_take_in(e, &b);
     }
 }
 
@@ -45,11 +47,16 @@ static void take_states(struct vs_emit *e) {
     }
 }
 
-static void take_in(struct vs_emit *e, unsigned home, enum vs_tag tag, const char *what,
-                    uint64_t bytes) {
-    struct vs_buffer b = {
-        .what = what, .layer = -1, .home = (uint8_t)home, .tag = (uint8_t)tag, .bytes = bytes};
-    vs_emit_take_in(e, &b);
+static vs_buffer_id take_in(struct vs_emit *e, unsigned home, enum vs_tag tag, const char *what,
+                            uint64_t bytes) {
+    bool workspace = vs_on_gpu(home) && tag == VS_TAG_WORKSPACE;
+    struct vs_buffer b = {.what = what,
+                          .layer = -1,
+                          .home = (uint8_t)home,
+                          .tag = (uint8_t)tag,
+                          .managed = e->plan->managed.on && workspace,
+                          .bytes = bytes};
+    return vs_emit_take_in(e, &b);
 }
 
 /* ik_llama.cpp makes the halves of the matrix behind a latent when it loads a model: that for keys
@@ -79,7 +86,10 @@ static void take_compute_buffers(struct vs_emit *e) {
     size_t devices = plan->c->machine->device_count;
     for (size_t d = 0; d < devices; d++) {
         struct vs_compute_buffer b = vs_compute_buffer(plan, (uint8_t)d);
-        take_in(e, VS_HOME_GPU + (unsigned)d, VS_TAG_WORKSPACE, "compute buffer", b.bytes);
+        vs_buffer_id id =
+            take_in(e, VS_HOME_GPU + (unsigned)d, VS_TAG_WORKSPACE, "compute buffer", b.bytes);
+        if (plan->managed.on)
+            plan->managed.workspace[d] = id;
         take_in(e, VS_HOME_GPU + (unsigned)d, VS_TAG_DEQUANT, "run-time pool", b.pool_bytes);
     }
     take_in(e, VS_HOME_HOST, VS_TAG_WORKSPACE, "compute buffer", vs_host_compute_buffer(plan));

@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "hw/machine.h"
 #include "plan/block.h"
+#include "plan/managed.h"
 
 static bool host_matrix(const struct vs_weight *w) {
     return vs_role_is_linear(w->tensor->role) && !vs_is_expert(w) && !vs_on_gpu(w->home);
@@ -226,16 +227,19 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
         activations(p, layer, false);
     if (p->grows)
         grow_cache(p, layer);
+    vs_managed_use_layer(p, layer);
     vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? any_matrix : device_matrix,
                      "linear layers");
     if (!streamed)
         host_work(p, layer, host_matrix, 1, "linear layers");
     vs_pass_go_to_cpu(p, attends_on_cpu(p, layer), (int32_t)layer);
+    vs_managed_use_cache(p, layer);
     vs_pass_mix(p, layer);
     if (p->plan->attention_on_cpu && !attention_on_cpu(p))
         cache_to_host(p, layer);
     all_reduce(p, (int32_t)layer, "all-reduce of attention");
     vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
+    vs_managed_use_experts(p, layer);
     vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? vs_is_expert : device_expert,
                      "experts");
     if (!streamed)
@@ -260,6 +264,7 @@ static void head_pass(struct vs_pass *p) {
     if (p->torch)
         logits = vs_emit_take(&p->e, VS_TAG_LOGITS, "logits", -1, rows * p->m->vocab * 6);
     p->tokens = rows;
+    vs_managed_use_head(p);
     vs_pass_matrices(p, head, 1, any, "lm_head");
     p->tokens = tokens;
     vs_emit_give(&p->e, logits);

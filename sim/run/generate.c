@@ -2,14 +2,17 @@
  * growing cache.
  *
  * A decode step's time depends on the cells in the cache alone. It is run at both ends of an
- * interval and in the middle; where the middle lies on the line between the ends (to 0.01 %) the
- * steps between are taken from the line, otherwise the halves are treated alike. */
+ * interval and in the middle; where the middle lies on the line between the ends (to 0.01 %, or 0.5
+ * % where pages migrate) the steps between are taken from the line, otherwise the halves are
+ * treated alike. */
 #include "run/simulate.h"
 
 #include "plan/generate.h"
 
 enum { WALKED_STEPS = 8 };
-static const double LINE_TOLERANCE = 1e-4;
+/* Pages migrate whole, now in this step, now in that: a line through such steps is less straight.
+ */
+static const double LINE_TOLERANCE = 1e-4, LINE_TOLERANCE_PAGES = 5e-3;
 
 struct shape {
     uint64_t prompt, gen, depth, batch;
@@ -99,8 +102,10 @@ static bool walk_decode(struct vs_simulation *s, struct vs_phase *phase, const s
 
 static bool step_time(struct vs_simulation *s, struct vs_phase *phase, uint64_t past,
                       double *seconds, struct vs_err *err) {
+    bool pages = s->plan.managed.on;
     vs_forget_walk(&s->x);
     return vs_emit_decode(&s->plan, past, phase, err) &&
+           (!pages || vs_walk(&s->x, phase, false, err)) &&
            vs_time_phase(&s->x, phase, VS_NO_OP, 1, seconds, err);
 }
 
@@ -120,6 +125,7 @@ static double line_sum(const struct interval *i) {
 static bool decode_time(struct vs_simulation *s, struct vs_phase *phase, uint64_t first,
                         uint64_t last, double *seconds, struct vs_err *err) {
     struct interval stack[STACK_MAX] = {{.a = first, .b = last}};
+    double tolerance = s->plan.managed.on ? LINE_TOLERANCE_PAGES : LINE_TOLERANCE;
     size_t depth = 1;
     if (!step_time(s, phase, first, &stack[0].ta, err) ||
         !step_time(s, phase, last, &stack[0].tb, err))
@@ -138,7 +144,7 @@ static bool decode_time(struct vs_simulation *s, struct vs_phase *phase, uint64_
             return false;
         struct interval low = {i.a, m, i.ta, tm}, high = {m, i.b, tm, i.tb};
         double off = tm > line ? tm - line : line - tm;
-        if (off <= LINE_TOLERANCE * line) {
+        if (off <= tolerance * line) {
             *seconds += line_sum(&low) + line_sum(&high);
         } else {
             stack[depth++] = low;
