@@ -20,7 +20,7 @@ static bool fits_at(const struct vs_case *c, enum vs_axis axis, int64_t value) {
     struct vs_arena scratch = {0};
     struct vs_fit fit;
     struct vs_err err = {0};
-    ck_assert_msg(vs_point_fits_at(&scratch, c, axis, value, &fit, &err), "%s", err.text);
+    ck_assert_msg(vs_point_fits_at(&scratch, c, axis, value, 0, &fit, &err), "%s", err.text);
     vs_arena_release(&scratch);
     return fit.fits;
 }
@@ -189,6 +189,59 @@ START_TEST(most_layers) {
 }
 END_TEST
 
+static const char *word_of(const struct vs_outcome *o, const char *axis) {
+    for (size_t k = 0; k < o->strategy_count; k++)
+        if (vs_streq(o->strategy[k].axis, axis))
+            return o->strategy[k].word;
+    return "";
+}
+
+static int count_of(const struct vs_outcome *o, const char *axis) {
+    return (int)strtol(word_of(o, axis), NULL, 10);
+}
+
+/* llama.cpp's own fit (from December 2025 on) leaves 1 GiB free; older builds have none, and `auto`
+ * is the most that fits. One more layer would leave less. */
+START_TEST(engine_leaves_a_margin) {
+    const char *words = "--hw rtx3060-12g --model llama-2-13b --engine llamacpp --task generate "
+                        "--weights q8_0 --ctx 4096 --gpu-layers ";
+    const struct vs_outcome *o = sim_memory(sim_words(words, "auto"));
+    double capacity = (double)o->pools[0].capacity_bytes;
+    double each = 40.0 * 8192 * 4096 / 40 + 13.0e9 / 40 * 34 / 32; /* a layer and its cache */
+    double left = capacity - (double)o->pools[0].peak_bytes;
+    ck_assert_double_ge(left, (double)GIB);
+    ck_assert_double_lt(left, (double)GIB + each * 1.2);
+    int layers = count_of(o, "gpu-layers");
+    const struct vs_outcome *older = sim_memory(sim_words(words, "auto --engine-version b7000"));
+    int most = count_of(older, "gpu-layers");
+    ck_assert(older->fits);
+    ck_assert_int_gt(most, layers);
+    ck_assert_int_le(most, layers + (int)((double)GIB / each) + 1);
+    o = sim_memory(sim_words(words, vs_arena_printf(&sim_arena, "%d", most + 1)));
+    ck_assert(!o->fits);
+}
+END_TEST
+
+/* With experts these leave first, of as few layers as do: one fewer leaves less than the margin.
+ * Where the user says where experts are, layers leave. */
+START_TEST(experts_leave_first) {
+    const char *words = "--hw rtx4090 --model gpt-oss-120b --engine llamacpp --task generate "
+                        "--weights mxfp4 --ctx 4096 --ram 128GiB ";
+    const struct vs_outcome *o = sim_memory(sim_words(words, "--gpu-layers auto"));
+    int experts = count_of(o, "experts-cpu");
+    ck_assert_str_eq(word_of(o, "gpu-layers"), "37");
+    ck_assert_int_gt(experts, 0);
+    ck_assert_int_lt(experts, 36);
+    ck_assert_uint_ge(o->pools[0].capacity_bytes - o->pools[0].peak_bytes, GIB);
+    o = sim_memory(sim_words(
+        words, vs_arena_printf(&sim_arena, "--gpu-layers all --experts-cpu %d", experts - 1)));
+    ck_assert_uint_lt(o->pools[0].capacity_bytes - o->pools[0].peak_bytes, GIB);
+    o = sim_memory(sim_words(words, "--gpu-layers auto --experts-cpu 0"));
+    ck_assert_int_lt(count_of(o, "gpu-layers"), 37);
+    ck_assert(o->fits);
+}
+END_TEST
+
 /* A context below prompt and output: both shrink to what the context holds. */
 START_TEST(short_contexts) {
     static const int64_t VALUES[] = {1, 2, 100, 600, 640, 5000};
@@ -324,6 +377,8 @@ int main(void) {
     tcase_add_test(tests, context_of_a_growing_cache);
     tcase_add_test(tests, from_and_grain);
     tcase_add_test(tests, most_layers);
+    tcase_add_test(tests, engine_leaves_a_margin);
+    tcase_add_test(tests, experts_leave_first);
     tcase_add_test(tests, short_contexts);
     tcase_add_test(tests, a_byte_less);
     tcase_add_test(tests, where_it_must);
