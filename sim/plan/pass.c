@@ -94,6 +94,31 @@ static void grow_cache(struct vs_pass *p, uint32_t layer) {
                                           .launches = vs_pass_launches(p)});
 }
 
+/* Scores of naive attention in 16 bit, each step a copy of its own (transformers,
+ * modeling_llama.py: eager_attention_forward): scaled, masked, their softmax in fp32, and that in
+ * 16 bit again. Masked scores, fp32 and 16 bit are there at once: 8 bytes for each score. */
+static void scores(struct vs_pass *p, uint32_t layer) {
+    static const struct {
+        const char *what;
+        unsigned bytes;
+    } STEPS[] = {{"attention scores", 2},
+                 {"scaled scores", 2},
+                 {"masked scores", 2},
+                 {"softmax in fp32", 4},
+                 {"attention weights", 2}};
+    enum { STEP_COUNT = sizeof STEPS / sizeof *STEPS, MASKED = 2 };
+    uint64_t count = p->tokens * p->cells * p->m->heads;
+    vs_buffer_id made[STEP_COUNT];
+    for (size_t i = 0; i < STEP_COUNT; i++) {
+        made[i] = vs_emit_take(&p->e, VS_TAG_WORKSPACE, STEPS[i].what, (int32_t)layer,
+                               STEPS[i].bytes * count);
+        if (i > 0 && i <= MASKED)
+            vs_emit_give(&p->e, made[i - 1]);
+    }
+    for (size_t i = MASKED; i < STEP_COUNT; i++)
+        vs_emit_give(&p->e, made[i]);
+}
+
 /* Activations of one layer through PyTorch's allocator: the largest moments are attention and the
  * MLP. */
 static void activations(struct vs_pass *p, uint32_t layer, bool mlp) {
@@ -102,11 +127,8 @@ static void activations(struct vs_pass *p, uint32_t layer, bool mlp) {
                          : 2 * p->tokens * (uint64_t)(2 * m->heads + 2 * m->kv_heads) * m->head_dim;
     vs_buffer_id a =
         vs_emit_take(&p->e, VS_TAG_WORKSPACE, mlp ? "mlp" : "attention", (int32_t)layer, bytes);
-    vs_buffer_id scores = VS_NO_BUFFER;
     if (!mlp && p->plan->attention == VS_ATTENTION_NAIVE)
-        scores = vs_emit_take(&p->e, VS_TAG_WORKSPACE, "attention scores", (int32_t)layer,
-                              8 * p->tokens * p->cells * m->heads);
-    vs_emit_give(&p->e, scores);
+        scores(p, layer);
     vs_emit_give(&p->e, a);
 }
 

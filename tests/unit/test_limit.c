@@ -242,6 +242,61 @@ START_TEST(experts_leave_first) {
 }
 END_TEST
 
+/* The longest prompt of Llama 2 7B in fp16 on 24 GB, naive attention: 8 bytes for each score of a
+ * layer beside weights, context and 512 KiB of cache a token. PyTorch's allocator loses some 5 %
+ * more where the growing cache is cut out of the scores' segments; not where segments expand, nor
+ * where the cache has its place from the start. */
+START_TEST(naive_attention_runs_out) {
+    static const struct {
+        const char *more;
+        double low, high; /* of the closed form */
+    } CASES[] = {{"--kv-alloc contiguous", 0.97, 1},
+                 {"--expandable-segments on", 0.97, 1},
+                 {"", 0.93, 0.97}};
+    const char *words =
+        "--hw rtx4090 --model llama-2-7b --engine hf --task generate --weights fp16 "
+        "--prompt 1000000 --gen 1 --attn naive ";
+    const struct vs_outcome *o = sim_memory(
+        "--hw rtx4090 --model llama-2-7b --engine hf --task generate --weights fp16 --prompt 1");
+    double room = (double)o->pools[0].capacity_bytes - sim_bytes(o, VS_METRIC_WEIGHTS_GIB) -
+                  sim_bytes(o, VS_METRIC_NON_TORCH_GIB);
+    double a = 8 * 32, b = 512.0 * 1024;
+    double closed = (sqrt(b * b + 4 * a * room) - b) / (2 * a);
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct vs_search s = {0};
+        struct vs_arena scratch = {0};
+        struct vs_err err = {0};
+        ck_assert(vs_point_search(&scratch, sim_case(sim_words(words, CASES[i].more)), VS_AXIS_CTX,
+                                  &s, &err));
+        vs_arena_release(&scratch);
+        ck_assert_msg((double)s.value > CASES[i].low * closed &&
+                          (double)s.value < CASES[i].high * closed,
+                      "'%s': %lld of %.0f", CASES[i].more, (long long)s.value, closed);
+    }
+}
+END_TEST
+
+/* Without the scores the cache itself is the bound: 512 KiB a token. */
+START_TEST(sdpa_goes_as_far_as_the_cache) {
+    const char *words =
+        "--hw rtx4090 --model llama-2-7b --engine hf --task generate --weights fp16 "
+        "--prompt 1000000 --gen 1 --expandable-segments on --attn ";
+    int64_t longest[2];
+    for (size_t i = 0; i < 2; i++) {
+        struct vs_search s = {0};
+        struct vs_arena scratch = {0};
+        struct vs_err err = {0};
+        ck_assert(vs_point_search(&scratch, sim_case(sim_words(words, i == 0 ? "naive" : "sdpa")),
+                                  VS_AXIS_CTX, &s, &err));
+        vs_arena_release(&scratch);
+        longest[i] = s.value;
+    }
+    ck_assert_int_gt(longest[1], 3 * longest[0]);
+    ck_assert_int_gt(longest[1], 18000); /* 10.3 GiB / 512 KiB = 21,070 less an MLP's activations */
+    ck_assert_int_lt(longest[1], 21070);
+}
+END_TEST
+
 /* A context below prompt and output: both shrink to what the context holds. */
 START_TEST(short_contexts) {
     static const int64_t VALUES[] = {1, 2, 100, 600, 640, 5000};
@@ -377,6 +432,8 @@ int main(void) {
     tcase_add_test(tests, context_of_a_growing_cache);
     tcase_add_test(tests, from_and_grain);
     tcase_add_test(tests, most_layers);
+    tcase_add_test(tests, naive_attention_runs_out);
+    tcase_add_test(tests, sdpa_goes_as_far_as_the_cache);
     tcase_add_test(tests, engine_leaves_a_margin);
     tcase_add_test(tests, experts_leave_first);
     tcase_add_test(tests, short_contexts);
