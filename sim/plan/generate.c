@@ -21,6 +21,7 @@ static uint8_t kv_home(const struct vs_plan *plan, uint32_t layer) {
 
 static void take_cache(struct vs_emit *e) {
     const struct vs_plan *plan = e->plan;
+    struct vs_managed_laid laid[VS_HOME_COUNT] = {0};
     for (uint32_t l = 0; l < plan->c->model->layers; l++) {
         struct vs_buffer b = {.what = "KV cache",
                               .layer = (int32_t)l,
@@ -28,21 +29,34 @@ static void take_cache(struct vs_emit *e) {
                               .tag = VS_TAG_KV,
                               .managed = plan->managed.on && vs_on_gpu(kv_home(plan, l)),
                               .bytes = plan->sequences * vs_plan_kv_bytes(plan, l, plan->kv_cells)};
+        if (b.managed)
+            b.bytes = vs_managed_lay(&laid[b.home], b.bytes);
         plan->kv_held[2 * l] = vs_emit_take_in(e, &b);
     }
 }
 
-/* What layers with a recurrence keep of each sequence. */
-static void take_states(struct vs_emit *e) {
-    const struct vs_plan *plan = e->plan;
+/* What a layer with a recurrence keeps of all sequences. */
+static uint64_t state_bytes(const struct vs_plan *plan, uint32_t layer) {
     const struct vs_type *type = vs_type_find(vs_engine_rule(plan->c->engine, "state", "fp32"));
     uint64_t batch = (uint64_t)vs_count(&plan->c->axes, VS_AXIS_BATCH);
+    return batch * vs_state_layer_bytes(plan->c->model, layer, type, type);
+}
+
+uint64_t vs_plan_state_bytes(const struct vs_plan *plan) {
+    uint64_t bytes = 0;
+    for (uint32_t l = 0; l < plan->c->model->layers; l++)
+        bytes += state_bytes(plan, l);
+    return bytes;
+}
+
+static void take_states(struct vs_emit *e) {
+    const struct vs_plan *plan = e->plan;
     for (uint32_t l = 0; l < plan->c->model->layers; l++) {
         struct vs_buffer b = {.what = "recurrent state",
                               .layer = (int32_t)l,
                               .home = kv_home(plan, l),
                               .tag = VS_TAG_KV,
-                              .bytes = batch * vs_state_layer_bytes(plan->c->model, l, type, type)};
+                              .bytes = state_bytes(plan, l)};
         vs_emit_take_in(e, &b);
     }
 }

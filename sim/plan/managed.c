@@ -2,27 +2,26 @@
 
 #include "hw/machine.h"
 
-/* What is taken of a device so far: bytes of weights, and the pages that hold them. */
-struct laid {
-    uint64_t bytes, page_bytes;
-};
-
 static uint64_t whole_pages(uint64_t bytes) {
     return (bytes + VS_MANAGED_PAGE_BYTES - 1) / VS_MANAGED_PAGE_BYTES * VS_MANAGED_PAGE_BYTES;
 }
 
-/* A group of weights behind those before it: the pages that begin in it. */
-static vs_buffer_id add_group(struct vs_emit *e, struct laid *laid, const char *what, int32_t layer,
-                              unsigned home, uint64_t bytes) {
+uint64_t vs_managed_lay(struct vs_managed_laid *laid, uint64_t bytes) {
     uint64_t before_bytes = laid->page_bytes;
     laid->bytes += bytes;
     laid->page_bytes = whole_pages(laid->bytes);
+    return laid->page_bytes - before_bytes;
+}
+
+/* A group of weights behind those before it. */
+static vs_buffer_id add_group(struct vs_emit *e, struct vs_managed_laid *laid, const char *what,
+                              int32_t layer, unsigned home, uint64_t bytes) {
     struct vs_buffer b = {.what = what,
                           .layer = layer,
                           .home = (uint8_t)home,
                           .tag = VS_TAG_WEIGHTS,
                           .managed = true,
-                          .bytes = laid->page_bytes - before_bytes};
+                          .bytes = vs_managed_lay(laid, bytes)};
     vs_buffer_id id = b.bytes > 0 ? vs_plan_buffer(e->plan, &b) : VS_NO_BUFFER;
     e->failed |= b.bytes > 0 && id == VS_NO_BUFFER;
     return id;
@@ -43,7 +42,7 @@ void vs_managed_lay_weights(struct vs_emit *e) {
     struct vs_plan *plan = e->plan;
     for (unsigned d = 0; d < plan->c->machine->device_count; d++) {
         unsigned home = vs_gpu_home(d);
-        struct laid laid = {0};
+        struct vs_managed_laid laid = {0};
         for (uint32_t l = 0; l < plan->c->model->layers; l++) {
             struct vs_layer *layer = &plan->layers[l];
             if (layer->on_cpu || layer->device != d)

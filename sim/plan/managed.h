@@ -5,6 +5,13 @@
 
 #include "plan/pass.h"
 
+/* Parts of one large buffer: bytes so far, and the pages that hold them. */
+struct vs_managed_laid {
+    uint64_t bytes, page_bytes;
+};
+/* One more part: the pages, in bytes, that begin in it. */
+uint64_t vs_managed_lay(struct vs_managed_laid *laid, uint64_t bytes);
+
 /* Makes buffers for the weights of each device: those of a layer without its routed experts, its
  * experts, those outside the layers. They lie one behind the other, as in one large buffer, and are
  * cut at pages. */

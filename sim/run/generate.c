@@ -8,6 +8,7 @@
 #include "run/simulate.h"
 
 #include "plan/generate.h"
+#include "run/kv_waste.h"
 
 enum { WALKED_STEPS = 8 };
 /* Pages migrate whole, now in this step, now in that: a line through such steps is less straight.
@@ -87,17 +88,42 @@ static bool prefill(struct vs_simulation *s, struct vs_phase *phase, const struc
     return ok;
 }
 
-/* Memory of decoding: some steps, the last one among them. */
+/* Steps behind which memory is looked at: all, in equal parts. */
+static uint64_t walked(const struct shape *shape, uint64_t i) {
+    i = i < WALKED_STEPS ? i : WALKED_STEPS;
+    return shape->depth + shape->prefilled + shape->steps * i / WALKED_STEPS;
+}
+
+/* Of lines between these: the part of all steps that a look stands for. */
+static double walked_part(const struct shape *shape, uint64_t i) {
+    uint64_t before = walked(shape, i > 0 ? i - 1 : 0), after = walked(shape, i + 1);
+    return shape->steps > 0 ? (double)(after - before) / 2 : i == 0;
+}
+
+/* Memory of decoding: some steps, the last one among them. The mean of the cache's waste is that of
+ * the lines between them. */
+static bool walk_step(struct vs_simulation *s, struct vs_phase *phase, uint64_t past,
+                      struct vs_err *err) {
+    return vs_is_over(s) || (vs_emit_decode(&s->plan, past, phase, err) &&
+                             vs_walk(&s->x, phase, s->options->stop_at_oom, err));
+}
+
 static bool walk_decode(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
                         struct vs_err *err) {
-    uint64_t start = shape->depth + shape->prefilled;
+    struct vs_kv_tally tally = {0};
+    bool grows = vs_is(&s->c->axes, VS_AXIS_KV_ALLOC, "dynamic");
+    uint64_t start = walked(shape, 0);
+    vs_kv_tally_add(&tally, s, start, walked_part(shape, 0));
     for (uint64_t i = 1; i <= WALKED_STEPS && shape->steps > 0 && !vs_is_over(s); i++) {
-        uint64_t past = start + shape->steps * i / WALKED_STEPS;
-        if (past > start && (!vs_emit_decode(&s->plan, past - 1, phase, err) ||
-                             !vs_walk(&s->x, phase, s->options->stop_at_oom, err)))
+        uint64_t past = walked(shape, i);
+        /* The last copy of a growing cache has the one of the step before beside it. */
+        bool beside = grows && i == WALKED_STEPS && past > start + 1;
+        if ((beside && !walk_step(s, phase, past - 2, err)) ||
+            (past > start && !walk_step(s, phase, past - 1, err)))
             return false;
+        vs_kv_tally_add(&tally, s, past, walked_part(shape, i));
     }
-    return true;
+    return s->x.out_of_memory || vs_kv_tally_report(&tally, s, err);
 }
 
 static bool step_time(struct vs_simulation *s, struct vs_phase *phase, uint64_t past,

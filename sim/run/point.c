@@ -19,6 +19,7 @@ bool vs_point_describe(struct vs_arena *arena, const struct vs_case *c, struct v
     out->engine_version = c->axes.at[VS_AXIS_ENGINE_VERSION].text;
     out->task = task;
     out->bound = vs_streq(vs_engine_rule(c->engine, "bound", "off"), "on");
+    out->memory_breakdown = vs_streq(vs_engine_rule(c->engine, "memory_breakdown", "none"), "ggml");
     out->notes = c->notes;
     out->note_count = c->note_count;
     out->assumed = c->machine->assumed;

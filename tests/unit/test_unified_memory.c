@@ -2,8 +2,7 @@
  *
  * The toy's weights are 4 layers of 2,098,176 bytes, embedding and head of 2 MiB each and a norm of
  * 512 bytes: 12,587,520 bytes, which 7 pages of 2 MiB hold, two of them begun in the first layer
- * and one in each other. With the cache of each layer, a page, 11 pages are used in a step of
- * decoding. */
+ * and one in each other. With one for the cache 8 pages are used in a step of decoding. */
 #include "plan/managed.h"
 #include "plan_helpers.h"
 
@@ -19,22 +18,22 @@ START_TEST(fits) {
     ck_assert_near(step_s(TOY_UVM), plain_s, 1e-9);
     const struct vs_outcome *o = sim_run(TOY_UVM);
     ck_assert_uint_eq(sim_tag(o, "gpu0", "weights"), 7 * 2 * MIB);
-    ck_assert_uint_eq(sim_tag(o, "host", "weights"), 0);
+    ck_assert_uint_le(sim_tag(o, "host", "weights"), 2 * 2 * MIB); /* a layer before it is loaded */
 }
 END_TEST
 
-/* The cliff: with less than the 11 pages each is pushed out before its next use, so that all come
- * and go in every step, whatever the size. Nine kernels miss, of one or two pages: a batch of
+/* The cliff: with less than the 8 pages each is pushed out before its next use, so that all come
+ * and go in every step, whatever the size. Six kernels miss, of one or two pages: a batch of
  * faults of 100 us each. */
 START_TEST(thrashes) {
-    static const char *const MEMORY[] = {"4MiB", "8MiB", "12MiB", "20MiB"};
+    static const char *const MEMORY[] = {"4MiB", "8MiB", "12MiB", "14MiB"};
     double plain_s = step_s(TOY_GENERATE "--prompt 0 --gen 64");
     for (size_t i = 0; i < sizeof MEMORY / sizeof *MEMORY; i++) {
         double s = step_s(sim_words(
             TOY_UVM "--set", vs_arena_printf(&sim_arena, "device.memory.nominal=%s", MEMORY[i])));
-        ck_assert_near(s, plain_s + 11 * 2 * PAGE_S + 9 * 100e-6, 1e-3);
+        ck_assert_near(s, plain_s + 8 * 2 * PAGE_S + 6 * 100e-6, 1e-3);
     }
-    ck_assert_near(step_s(TOY_UVM "--set device.memory.nominal=22MiB"), plain_s, 1e-9);
+    ck_assert_near(step_s(TOY_UVM "--set device.memory.nominal=16MiB"), plain_s, 1e-9);
 }
 END_TEST
 
