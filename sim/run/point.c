@@ -119,6 +119,7 @@ static bool moves_experts(const struct vs_case *c) {
 /* The fewest layers whose experts live in host memory; all of them where even that does not fit. */
 static bool fit_experts(struct fitting *f, bool *fits, struct vs_err *err) {
     int64_t failed = 0, fitting = f->c.model->layers;
+    f->c.axes.origin[VS_AXIS_EXPERTS_CPU] = VS_FROM_SWEEP;
     if (!fits_with(f, VS_AXIS_EXPERTS_CPU, fitting, fits, err))
         return false;
     if (!*fits)
