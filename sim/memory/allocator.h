@@ -15,8 +15,6 @@
 #include "memory/blocks.h"
 #include "memory/pool.h"
 
-/* Managed pages [CUDA programming guide: the driver migrates blocks of at most 2 MiB]. */
-#define VS_MANAGED_PAGE_BYTES (2ULL << 20)
 /* Sums of a few such numbers can't overflow 64 bits; 64 PiB is beyond every machine. */
 #define VS_POOL_LIMIT_BYTES (1ULL << 56)
 
@@ -39,6 +37,7 @@ struct vs_managed {
     uint32_t blocks;
     uint64_t absent;        /* sum of mixes of the blocks without resident pages */
     uint64_t evicted_bytes; /* for vs_pool_take_evicted */
+    uint64_t owed_bytes;    /* of pages drawn so far: what is left of a page */
     uint64_t backing_epoch; /* the backing pool's, when the first of these blocks was made */
     bool backing_failed;    /* pages that left did not fit into the backing pool */
 };
@@ -94,8 +93,8 @@ void vs_pool_fail(struct vs_pool *pool, uint64_t requested_bytes, uint64_t segme
 enum vs_pool_result vs_managed_alloc(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
                                      vs_block *block);
 void vs_managed_release(struct vs_pool *pool, vs_block block);
-void vs_managed_touch(struct vs_pool *pool, vs_block block, bool dirty, uint64_t *in_bytes,
-                      uint64_t *out_bytes);
+void vs_managed_touch(struct vs_pool *pool, vs_block block, enum vs_touch how, uint64_t bytes,
+                      uint64_t *in_bytes, uint64_t *out_bytes);
 /* Pushes out least recently used pages of `bytes` bytes, rounded up, or all there are. */
 void vs_managed_evict(struct vs_pool *pool, uint64_t bytes);
 void vs_managed_reset(struct vs_pool *pool); /* hands everything back to the backing pool */

@@ -30,8 +30,7 @@ struct vs_block_record {
         struct {
             uint32_t left, right; /* caching, while cached or a hole: children in a free list */
         };
-        uint64_t
-            dirty_bytes; /* managed: of the resident pages, those at the end that were written */
+        uint64_t populated_bytes; /* managed: from the block's start on; what was ever touched */
     };
     uint32_t priority; /* of the slot, for the free lists: a pseudo-random number */
     uint8_t state, kind, tag;

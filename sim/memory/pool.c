@@ -224,11 +224,11 @@ void vs_pool_release_block(struct vs_pool *pool, vs_block block) {
 
 void vs_pool_empty_cache(struct vs_pool *pool) { pool->ops->empty_cache(pool); }
 
-void vs_pool_touch(struct vs_pool *pool, vs_block block, bool dirty, uint64_t *in_bytes,
-                   uint64_t *out_bytes) {
+void vs_pool_touch(struct vs_pool *pool, vs_block block, enum vs_touch how, uint64_t bytes,
+                   uint64_t *in_bytes, uint64_t *out_bytes) {
     uint64_t in = 0, out = 0;
     if (is_held(pool, block) && pool->blocks.at[block].kind == VS_BLOCK_MANAGED)
-        vs_managed_touch(pool, block, dirty, &in, &out);
+        vs_managed_touch(pool, block, how, bytes, &in, &out);
     if (in_bytes != NULL)
         *in_bytes = in;
     if (out_bytes != NULL)

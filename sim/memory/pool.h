@@ -73,7 +73,7 @@ struct vs_pool_stats {
     uint64_t raw_bytes;         /* taken past the allocator, managed pages that are here included */
     uint64_t managed_bytes;     /* of raw: this pool's own managed pages that are here */
     uint64_t migrated_in_bytes; /* managed pages copied here, since the last reset */
-    uint64_t migrated_out_bytes; /* dirty managed pages copied to the backing pool */
+    uint64_t migrated_out_bytes; /* managed pages copied to the backing pool */
     uint64_t peak_allocated_bytes;
     uint64_t peak_reserved_bytes;
     uint64_t peak_used_bytes;      /* largest reserved + raw: what the driver shows */
@@ -114,24 +114,37 @@ void vs_pool_release_block(struct vs_pool *pool, vs_block block);
 void vs_pool_empty_cache(struct vs_pool *pool);
 
 /* Managed memory: pages of 2 MiB that start in the backing pool, where they count as raw, and live
- * in one of the two pools at a time. A touch reads (and, if dirty, writes) the block once in
- * address order and brings its pages here, pushing out the least recently used managed pages when
- * the pool is full. A block that is larger than what can be held moves in wholly at each touch, and
- * all of it but what can be held moves out again: strict LRU, and what streaming over more managed
- * memory than a GPU has shows (the same rate at 1.5 and at 3 times the GPU's memory:
- * RRZE-HPC/gpu-benches, um-stream). Clean pages leave without a copy, so *out_bytes and
- * vs_pool_take_evicted count dirty pages only. Ordinary requests that do not fit push managed pages
- * out before they fail.
+ * in one of the two pools at a time. A touch brings the pages that it uses here, pushing out the
+ * least recently used managed pages when the pool is full. Pages that nobody has touched before
+ * hold nothing: they come without a copy. Every page that leaves is copied, written or not:
+ * NVIDIA's driver moves all resident pages of the 2 MiB chunk that it evicts
+ * (open-gpu-kernel-modules, uvm_va_block.c: uvm_va_block_evict_chunks), unless the program asked
+ * for read-mostly duplicates.
+ *
+ * A touch that needs more than what can be held moves in wholly each time, and all of it but what
+ * can be held moves out again: strict LRU, and what streaming over more managed memory than a GPU
+ * has shows (the same rate at 1.5 and at 3 times the GPU's memory: RRZE-HPC/gpu-benches,
+ * um-stream). Ordinary requests that do not fit push managed pages out before they fail.
  *
  * If pages that leave do not fit into the backing pool, that pool keeps the vs_oom, and vs_pool_oom
  * of this pool shows it unless this pool has one of its own. In a pool without a backing pool,
- * managed memory is raw memory in whole pages. Either of in_bytes and out_bytes may be NULL; the
- * statistics add them up. */
+ * managed memory is raw memory in whole pages. */
 enum vs_pool_result vs_pool_alloc_managed(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
                                           vs_block *block);
-void vs_pool_touch(struct vs_pool *pool, vs_block block, bool dirty, uint64_t *in_bytes,
-                   uint64_t *out_bytes);
-/* Dirty bytes pushed out to the backing pool by ordinary requests since the last call. */
+
+/* The unit of migration and of eviction [uvm_pmm_gpu.h: UVM_CHUNK_SIZE_MAX]. */
+#define VS_MANAGED_PAGE_BYTES (2ULL << 20)
+
+enum vs_touch {
+    VS_TOUCH_FRONT, /* the block's first pages, in address order */
+    VS_TOUCH_SPREAD /* pages drawn evenly from the block: of the absent ones comes their share */
+};
+/* Uses `bytes` of a block, or all of it where it is smaller. A front has whole pages; of drawn ones
+ * the rest of a page is carried on to the next drawing. Either of in_bytes and out_bytes, what is
+ * copied here and away, may be NULL; the statistics add them up. */
+void vs_pool_touch(struct vs_pool *pool, vs_block block, enum vs_touch how, uint64_t bytes,
+                   uint64_t *in_bytes, uint64_t *out_bytes);
+/* Bytes pushed out to the backing pool by ordinary requests since the last call. */
 uint64_t vs_pool_take_evicted(struct vs_pool *pool);
 
 struct vs_pool_stats vs_pool_stats(const struct vs_pool *pool);

@@ -72,6 +72,7 @@ static uint64_t mix_policies(uint64_t hash, const struct vs_plan *p) {
                                 o->in_backward,
                                 p->checkpoint_ops,
                                 p->checkpoints_on_host,
+                                p->managed.on,
                                 p->block.batches,
                                 p->block.attention_on_cpu,
                                 (uint64_t)(p->block.cache_gpu * 1e4),

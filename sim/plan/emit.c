@@ -13,12 +13,14 @@ bool vs_emit_end(struct vs_emit *e, struct vs_err *err) {
     return e->failed ? vs_err_nomem(err) : true;
 }
 
-static void act(struct vs_emit *e, enum vs_mem_verb verb, vs_buffer_id id) {
+static void use(struct vs_emit *e, enum vs_mem_verb verb, vs_buffer_id id, uint64_t bytes) {
     if (e->failed || id == VS_NO_BUFFER)
         return;
-    struct vs_mem_action action = {verb, id};
+    struct vs_mem_action action = {verb, id, bytes};
     e->failed = !vs_vec_push(&e->phase->mem, action);
 }
+
+static void act(struct vs_emit *e, enum vs_mem_verb verb, vs_buffer_id id) { use(e, verb, id, 0); }
 
 vs_buffer_id vs_emit_take_in(struct vs_emit *e, const struct vs_buffer *buffer) {
     if (e->failed || buffer->bytes == 0)
@@ -47,7 +49,15 @@ void vs_emit_accumulate(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_ACCU
 
 void vs_emit_give(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_GIVE, id); }
 
-void vs_emit_touch(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_TOUCH, id); }
+void vs_emit_touch(struct vs_emit *e, vs_buffer_id id) { use(e, VS_MEM_TOUCH, id, UINT64_MAX); }
+
+void vs_emit_touch_front(struct vs_emit *e, vs_buffer_id id, uint64_t bytes) {
+    use(e, VS_MEM_TOUCH, id, bytes);
+}
+
+void vs_emit_draw(struct vs_emit *e, vs_buffer_id id, uint64_t bytes) {
+    use(e, VS_MEM_DRAW, id, bytes);
+}
 
 void vs_emit_after(struct vs_emit *e, vs_op_id op) {
     if (e->failed || op == VS_NO_OP)

@@ -36,7 +36,10 @@ void vs_emit_accumulate(struct vs_emit *e, vs_buffer_id id);
 void vs_emit_give(struct vs_emit *e, vs_buffer_id id);
 /* The last operation of a lane of the current device so far. */
 vs_op_id vs_emit_last(const struct vs_emit *e, enum vs_lane lane);
+/* Managed buffers: uses all pages; those of the first `bytes`; `bytes` of pages drawn evenly. */
 void vs_emit_touch(struct vs_emit *e, vs_buffer_id id);
+void vs_emit_touch_front(struct vs_emit *e, vs_buffer_id id, uint64_t bytes);
+void vs_emit_draw(struct vs_emit *e, vs_buffer_id id, uint64_t bytes);
 
 /* The next operation waits for `op` too; VS_NO_OP is ignored. */
 void vs_emit_after(struct vs_emit *e, vs_op_id op);

@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "hw/machine.h"
 #include "plan/block.h"
+#include "plan/managed.h"
 #include "plan/pass.h"
 #include "plan/rules/compute_buffer.h"
 
@@ -20,36 +21,56 @@ static uint8_t kv_home(const struct vs_plan *plan, uint32_t layer) {
 
 static void take_cache(struct vs_emit *e) {
     const struct vs_plan *plan = e->plan;
+    struct vs_managed_laid laid[VS_HOME_COUNT] = {0};
     for (uint32_t l = 0; l < plan->c->model->layers; l++) {
         struct vs_buffer b = {.what = "KV cache",
                               .layer = (int32_t)l,
                               .home = kv_home(plan, l),
                               .tag = VS_TAG_KV,
+                              .managed = plan->managed.on && vs_on_gpu(kv_home(plan, l)),
                               .bytes = plan->sequences * vs_plan_kv_bytes(plan, l, plan->kv_cells)};
-        vs_emit_take_in(e, &b);
+        if (b.managed)
+            b.bytes = vs_managed_lay(&laid[b.home], b.bytes);
+        plan->kv_held[2 * l] = vs_emit_take_in(e, &b);
     }
 }
 
-/* What layers with a recurrence keep of each sequence. */
-static void take_states(struct vs_emit *e) {
-    const struct vs_plan *plan = e->plan;
+/* What a layer with a recurrence keeps of all sequences. */
+static uint64_t state_bytes(const struct vs_plan *plan, uint32_t layer) {
     const struct vs_type *type = vs_type_find(vs_engine_rule(plan->c->engine, "state", "fp32"));
     uint64_t batch = (uint64_t)vs_count(&plan->c->axes, VS_AXIS_BATCH);
+    return batch * vs_state_layer_bytes(plan->c->model, layer, type, type);
+}
+
+uint64_t vs_plan_state_bytes(const struct vs_plan *plan) {
+    uint64_t bytes = 0;
+    for (uint32_t l = 0; l < plan->c->model->layers; l++)
+        bytes += state_bytes(plan, l);
+    return bytes;
+}
+
+static void take_states(struct vs_emit *e) {
+    const struct vs_plan *plan = e->plan;
     for (uint32_t l = 0; l < plan->c->model->layers; l++) {
         struct vs_buffer b = {.what = "recurrent state",
                               .layer = (int32_t)l,
                               .home = kv_home(plan, l),
                               .tag = VS_TAG_KV,
-                              .bytes = batch * vs_state_layer_bytes(plan->c->model, l, type, type)};
+                              .bytes = state_bytes(plan, l)};
         vs_emit_take_in(e, &b);
     }
 }
 
-static void take_in(struct vs_emit *e, unsigned home, enum vs_tag tag, const char *what,
-                    uint64_t bytes) {
-    struct vs_buffer b = {
-        .what = what, .layer = -1, .home = (uint8_t)home, .tag = (uint8_t)tag, .bytes = bytes};
-    vs_emit_take_in(e, &b);
+static vs_buffer_id take_in(struct vs_emit *e, unsigned home, enum vs_tag tag, const char *what,
+                            uint64_t bytes) {
+    bool workspace = vs_on_gpu(home) && tag == VS_TAG_WORKSPACE;
+    struct vs_buffer b = {.what = what,
+                          .layer = -1,
+                          .home = (uint8_t)home,
+                          .tag = (uint8_t)tag,
+                          .managed = e->plan->managed.on && workspace,
+                          .bytes = bytes};
+    return vs_emit_take_in(e, &b);
 }
 
 /* ik_llama.cpp makes the halves of the matrix behind a latent when it loads a model: that for keys
@@ -79,7 +100,10 @@ static void take_compute_buffers(struct vs_emit *e) {
     size_t devices = plan->ranks > 1 ? 1 : plan->c->machine->device_count;
     for (size_t d = 0; d < devices; d++) {
         struct vs_compute_buffer b = vs_compute_buffer(plan, (uint8_t)d);
-        take_in(e, VS_HOME_GPU + (unsigned)d, VS_TAG_WORKSPACE, "compute buffer", b.bytes);
+        vs_buffer_id id =
+            take_in(e, VS_HOME_GPU + (unsigned)d, VS_TAG_WORKSPACE, "compute buffer", b.bytes);
+        if (plan->managed.on)
+            plan->managed.workspace[d] = id;
         take_in(e, VS_HOME_GPU + (unsigned)d, VS_TAG_DEQUANT, "run-time pool", b.pool_bytes);
     }
     take_in(e, VS_HOME_HOST, VS_TAG_WORKSPACE, "compute buffer", vs_host_compute_buffer(plan));

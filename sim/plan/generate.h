@@ -29,4 +29,7 @@ struct vs_serve_step {
 bool vs_emit_step(struct vs_plan *plan, const struct vs_serve_step *step, struct vs_phase *phase,
                   struct vs_err *err);
 
+/* What layers with a recurrence keep of all sequences. */
+uint64_t vs_plan_state_bytes(const struct vs_plan *plan);
+
 #endif

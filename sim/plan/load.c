@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 #include "hw/machine.h"
+#include "plan/managed.h"
 #include "plan/train.h"
 
 /* bitsandbytes gets the tensor as it is stored, and packs it on the device. */
@@ -133,7 +134,8 @@ static void add_by_home(const struct vs_plan *plan, const struct vs_weight *w, u
         bytes[VS_HOME_GPU + d] += (uint64_t)((double)w->bytes * plan->shares[d] / all);
 }
 
-/* Engines that allocate one buffer per memory for all weights. */
+/* Engines that allocate one buffer per memory for all weights; managed memory, whose pages come one
+ * by one, in any engine. */
 static void load_as_one(struct vs_emit *e) {
     struct vs_plan *plan = e->plan;
     uint64_t bytes[VS_HOME_COUNT] = {0};
@@ -142,7 +144,7 @@ static void load_as_one(struct vs_emit *e) {
     if (vs_plan_maps_weights(plan->c) && (double)bytes[VS_HOME_HOST] > plan->pages.room)
         bytes[VS_HOME_HOST] = (uint64_t)plan->pages.room;
     for (unsigned home = 0; home < VS_HOME_COUNT; home++) {
-        if (home == VS_HOME_STORAGE)
+        if (home == VS_HOME_STORAGE || (plan->managed.on && vs_on_gpu(home)))
             continue;
         struct vs_buffer b = {.what = "model buffer",
                               .layer = -1,
@@ -151,12 +153,15 @@ static void load_as_one(struct vs_emit *e) {
                               .bytes = bytes[home]};
         vs_emit_take_in(e, &b);
     }
+    if (plan->managed.on)
+        vs_managed_lay_weights(e);
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
         read_file(e, w);
         if (!vs_on_gpu(w->home))
             continue;
         e->device = (uint8_t)(w->home - VS_HOME_GPU);
+        vs_managed_loaded(e, w);
         copy_in(e, w, (double)w->file_bytes);
     }
     e->device = 0;
@@ -232,7 +237,7 @@ bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struc
                                      .raw = true,
                                      .bytes = plan->ranks > 1 ? needs->communicator_bytes : 0};
     vs_emit_take_in(&e, &communicator);
-    if (one_buffer(plan))
+    if (one_buffer(plan) || plan->managed.on)
         load_as_one(&e);
     else
         load_by_tensor(&e, arrived);

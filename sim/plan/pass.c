@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "hw/machine.h"
 #include "plan/block.h"
+#include "plan/managed.h"
 
 static bool host_matrix(const struct vs_weight *w) {
     return vs_role_is_linear(w->tensor->role) && !vs_is_expert(w) && !vs_on_gpu(w->home);
@@ -93,6 +94,31 @@ static void grow_cache(struct vs_pass *p, uint32_t layer) {
                                           .launches = vs_pass_launches(p)});
 }
 
+/* Scores of naive attention in 16 bit, each step a copy of its own (transformers,
+ * modeling_llama.py: eager_attention_forward): scaled, masked, their softmax in fp32, and that in
+ * 16 bit again. Masked scores, fp32 and 16 bit are there at once: 8 bytes for each score. */
+static void scores(struct vs_pass *p, uint32_t layer) {
+    static const struct {
+        const char *what;
+        unsigned bytes;
+    } STEPS[] = {{"attention scores", 2},
+                 {"scaled scores", 2},
+                 {"masked scores", 2},
+                 {"softmax in fp32", 4},
+                 {"attention weights", 2}};
+    enum { STEP_COUNT = sizeof STEPS / sizeof *STEPS, MASKED = 2 };
+    uint64_t count = p->tokens * p->cells * p->m->heads;
+    vs_buffer_id made[STEP_COUNT];
+    for (size_t i = 0; i < STEP_COUNT; i++) {
+        made[i] = vs_emit_take(&p->e, VS_TAG_WORKSPACE, STEPS[i].what, (int32_t)layer,
+                               STEPS[i].bytes * count);
+        if (i > 0 && i <= MASKED)
+            vs_emit_give(&p->e, made[i - 1]);
+    }
+    for (size_t i = MASKED; i < STEP_COUNT; i++)
+        vs_emit_give(&p->e, made[i]);
+}
+
 /* Activations of one layer through PyTorch's allocator: the largest moments are attention and the
  * MLP. */
 static void activations(struct vs_pass *p, uint32_t layer, bool mlp) {
@@ -101,11 +127,8 @@ static void activations(struct vs_pass *p, uint32_t layer, bool mlp) {
                          : 2 * p->tokens * (uint64_t)(2 * m->heads + 2 * m->kv_heads) * m->head_dim;
     vs_buffer_id a =
         vs_emit_take(&p->e, VS_TAG_WORKSPACE, mlp ? "mlp" : "attention", (int32_t)layer, bytes);
-    vs_buffer_id scores = VS_NO_BUFFER;
     if (!mlp && p->plan->attention == VS_ATTENTION_NAIVE)
-        scores = vs_emit_take(&p->e, VS_TAG_WORKSPACE, "attention scores", (int32_t)layer,
-                              8 * p->tokens * p->cells * m->heads);
-    vs_emit_give(&p->e, scores);
+        scores(p, layer);
     vs_emit_give(&p->e, a);
 }
 
@@ -230,16 +253,19 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
         activations(p, layer, false);
     if (p->grows)
         grow_cache(p, layer);
+    vs_managed_use_layer(p, layer);
     vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? any_matrix : device_matrix,
                      "linear layers");
     if (!streamed)
         host_work(p, layer, host_matrix, 1, "linear layers");
     vs_pass_go_to_cpu(p, attends_on_cpu(p, layer), (int32_t)layer);
+    vs_managed_use_cache(p, layer);
     vs_pass_mix(p, layer);
     if (p->plan->attention_on_cpu && !attention_on_cpu(p))
         cache_to_host(p, layer);
     all_reduce(p, (int32_t)layer, "all-reduce of attention");
     vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
+    vs_managed_use_experts(p, layer);
     vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? vs_is_expert : device_expert,
                      "experts");
     if (!streamed)
@@ -266,6 +292,7 @@ static void head_pass(struct vs_pass *p) {
     if (p->torch)
         logits = vs_emit_take(&p->e, VS_TAG_LOGITS, "logits", -1, rows * p->m->vocab * 6);
     p->tokens = rows;
+    vs_managed_use_head(p);
     vs_pass_matrices(p, head, 1, any, "lm_head");
     p->tokens = tokens;
     vs_emit_give(&p->e, logits);

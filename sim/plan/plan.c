@@ -63,8 +63,10 @@ bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_
             vs_type_bytes(plan->rest, w->tensor->rows, w->tensor->cols) * w->tensor->count;
         w->buffer = w->grad = w->master = w->adapter = w->adapter_grad = w->original = VS_NO_BUFFER;
     }
-    for (uint32_t l = 0; l < model->layers; l++)
+    for (uint32_t l = 0; l < model->layers; l++) {
         plan->layers[l].home = VS_HOME_GPU;
+        plan->layers[l].pages = plan->layers[l].expert_pages = VS_NO_BUFFER;
+    }
     count_layers(plan);
     return true;
 }

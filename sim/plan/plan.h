@@ -85,7 +85,8 @@ typedef uint32_t vs_buffer_id; /* index into vs_plan.buffers */
 enum vs_mem_verb {
     VS_MEM_TAKE,
     VS_MEM_GIVE,
-    VS_MEM_TOUCH,      /* uses all pages of a managed buffer */
+    VS_MEM_TOUCH,      /* uses the first pages of a managed buffer, up to `bytes` */
+    VS_MEM_DRAW,       /* uses `bytes` of its pages, drawn evenly */
     VS_MEM_ENSURE,     /* takes it unless it is held: states that the first step makes */
     VS_MEM_ACCUMULATE, /* takes it; where it is held, takes and gives a temporary of its size:
                           gradients */
@@ -93,6 +94,7 @@ enum vs_mem_verb {
 struct vs_mem_action {
     enum vs_mem_verb verb;
     vs_buffer_id buffer;
+    uint64_t bytes; /* of touches; all where the buffer is smaller */
 };
 
 typedef uint32_t vs_op_id; /* index into vs_phase.ops */
@@ -164,8 +166,9 @@ struct vs_trained {
 struct vs_layer {
     uint32_t first_weight, weight_count; /* in vs_plan.weights */
     enum vs_home home;
-    uint8_t device;    /* that computes it, and holds its KV cache */
-    bool on_cpu;       /* computed by the host's processor */
+    uint8_t device;                   /* that computes it, and holds its KV cache */
+    bool on_cpu;                      /* computed by the host's processor */
+    vs_buffer_id pages, expert_pages; /* managed memory: its weights, routed experts apart */
     uint32_t segment;  /* layers of the checkpointed segment that starts here; 0 = none starts */
     bool checkpointed; /* part of a segment: keeps nothing but the segment's input */
 };
@@ -260,6 +263,12 @@ struct vs_plan {
     uint64_t step_tokens;  /* whole prompts that one step takes: as many as have so many tokens */
     struct vs_block block;
     struct vs_pages pages;
+    struct {
+        bool on; /* what is on a device is managed memory: its pages come when a kernel misses them
+                  */
+        vs_buffer_id *outside, *workspace; /* by device: weights outside the layers, and what the
+                                              engine computes in */
+    } managed;
     uint64_t ubatch; /* tokens of one prefill pass; 0 = the whole prompt */
 
     /* training */

@@ -163,6 +163,10 @@ static bool add_notes(struct vs_catalog *catalog, struct vs_case *c, struct vs_e
         notes[c->note_count++] = vs_arena_printf(
             vs_catalog_arena(catalog), "%s has %u learned positions: samples are cut to %u tokens",
             c->model->name, rows, rows);
+    if (vs_is(&c->axes, VS_AXIS_OFFLOAD, "uvm"))
+        notes[c->note_count++] = "managed memory beyond the device's own needs Linux: on Windows "
+                                 "its pages do not migrate "
+                                 "when a kernel misses them";
     c->notes = notes;
     return true;
 }

@@ -32,6 +32,10 @@ uint64_t vs_report_short_bytes(const struct vs_oom_outcome *oom);
 /* "while loading, layer 51, mlp.down": phase, operation and tensor, those that are known. */
 void vs_report_place(struct vs_text *out, const struct vs_oom_outcome *oom);
 
+/* The memory of each device as ggml's programs print it; nothing for other engines, or where the
+ * run did not fit. */
+void vs_report_breakdown(struct vs_text *out, const struct vs_outcome *outcome);
+
 /* The members of one point, without the braces: the caller has the object open. */
 void vs_report_outcome_json(struct vs_json_writer *w, const struct vs_outcome *outcome);
 void vs_report_oom_json(struct vs_json_writer *w,

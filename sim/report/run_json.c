@@ -112,6 +112,25 @@ static void member_memory(struct vs_json_writer *w, const struct vs_outcome *out
     vs_json_end(w, '}');
 }
 
+static void member_kv_waste(struct vs_json_writer *w, const struct vs_kv_waste *kv) {
+    const struct {
+        const char *key;
+        double bytes;
+    } MEMBERS[] = {{"held_bytes", kv->held_bytes},
+                   {"used_bytes", kv->used_bytes},
+                   {"reservation_bytes", kv->reservation_bytes},
+                   {"internal_bytes", kv->internal_bytes},
+                   {"external_bytes", kv->external_bytes},
+                   {"outgrown_bytes", kv->outgrown_bytes}};
+    vs_json_key(w, "kv_waste");
+    vs_json_object(w);
+    for (size_t i = 0; i < sizeof MEMBERS / sizeof *MEMBERS; i++) {
+        vs_json_key(w, MEMBERS[i].key);
+        vs_json_number(w, MEMBERS[i].bytes);
+    }
+    vs_json_end(w, '}');
+}
+
 static void member_strategy(struct vs_json_writer *w, const struct vs_outcome *outcome) {
     vs_json_key(w, "strategy");
     vs_json_object(w);
@@ -157,6 +176,8 @@ void vs_report_outcome_json(struct vs_json_writer *w, const struct vs_outcome *o
     member_remedies(w, outcome);
     member_metrics(w, outcome);
     member_memory(w, outcome);
+    if (outcome->kv_waste)
+        member_kv_waste(w, outcome->kv_waste);
     member_utilization(w, outcome);
     member_intervals(w, outcome);
     vs_json_key(w, "extrapolating");

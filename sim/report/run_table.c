@@ -166,6 +166,30 @@ static void put_memory(const struct page *page, const struct vs_outcome *outcome
     }
 }
 
+/* What a cache holds beside tokens; nothing where that is less than 0.05 %. */
+static void put_kv_waste(const struct page *page, const struct vs_kv_waste *kv) {
+    if (!kv)
+        return;
+    const struct {
+        const char *name, *help;
+        double bytes;
+    } LINES[] = {{"used", "by tokens, on average", kv->used_bytes},
+                 {"reservation", "slots kept for tokens to come", kv->reservation_bytes},
+                 {"internal", "rests of blocks, padding, rounding", kv->internal_bytes},
+                 {"external", "free in the allocator's segments", kv->external_bytes},
+                 {"outgrown", "old copies beside new ones, at the peak", kv->outgrown_bytes}};
+    const double all = kv->held_bytes + kv->external_bytes;
+    heading(page, "KV cache");
+    for (size_t i = 0; i < sizeof LINES / sizeof *LINES; i++) {
+        char text[VS_UNIT_TEXT];
+        if (i > 0 && LINES[i].bytes < 5e-4 * all)
+            continue;
+        vs_text_printf(page->out, "  %-18s%9s GiB  %4.0f %%  %s\n", LINES[i].name,
+                       vs_report_gib(text, (uint64_t)LINES[i].bytes), 100 * LINES[i].bytes / all,
+                       LINES[i].help);
+    }
+}
+
 static void put_utilization(const struct page *page, const struct vs_outcome *outcome) {
     char marks[BAR + 1], name[24];
     if (!outcome->bound_by && outcome->utilization_count == 0)
@@ -237,6 +261,8 @@ void vs_report_run_table(struct vs_text *out, const struct vs_outcome *outcome,
     put_verdict(&page, outcome);
     put_speeds(&page, outcome);
     put_memory(&page, outcome);
+    vs_report_breakdown(out, outcome);
+    put_kv_waste(&page, outcome->kv_waste);
     put_utilization(&page, outcome);
     put_strategy(&page, outcome);
     put_list(&page, "notes", outcome->notes, outcome->note_count);

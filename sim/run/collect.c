@@ -42,6 +42,9 @@ static bool collect_pool(struct vs_simulation *s, struct vs_arena *arena, unsign
 static bool collect_oom(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
     const struct vs_pool *pool = s->x.pools[s->x.oom_home];
     const struct vs_oom *oom = vs_pool_oom(pool);
+    /* Managed memory of a device for which there is no room on the host either. */
+    if (oom && oom == vs_pool_oom(s->x.pools[VS_HOME_HOST]))
+        pool = s->x.pools[VS_HOME_HOST];
     struct vs_oom_outcome *out = VS_NEW(arena, struct vs_oom_outcome);
     if (!out)
         return vs_err_nomem(err);

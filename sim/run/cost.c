@@ -83,6 +83,9 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
     for (int i = 0; i <= VS_CLASS_FP8; i++)
         r->dequant_fraction[i] = number_of_class(s, "dequant_fraction", i, dequant);
     r->kernel_s = number(s, "kernel_s", a->kernel_s.value);
+    r->fault_s = vs_num_or(a->managed_fault_s, 0);
+    r->fault_pages[0] = vs_num_or(a->managed_fault_pages, 1);
+    r->fault_pages[1] = vs_num_or(a->managed_fault_gemm_pages, 1);
     r->kv_fraction[0] = number(s, "kv_fraction_fused", r->read_fraction);
     r->kv_fraction[1] = number(s, "kv_fraction_naive", r->read_fraction);
     /* Bytes per clock and SM that a kernel can take in: a limit of the processor, not of the

@@ -52,6 +52,8 @@ struct vs_rates {
     double read_cap[VS_CLASS_FP8 + 1]; /* bytes/s that kernels of a type class take in; 0 = none */
     double dequant_cap, element_cap;   /* the same of dequantization and element-wise kernels */
     double kernel_s, launch_s;
+    double fault_s;        /* of the driver, for a batch of faults on managed pages */
+    double fault_pages[2]; /* that a batch serves: of kernels that stream, of matrix products */
     double ranks, collective_s;  /* of a collective: participants, start */
     double node_ranks, node_bus; /* participants inside a node, and the bus that they have there */
     double queue_depth; /* launches that a stream holds before the host must wait; 0 = any number */

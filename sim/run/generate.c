@@ -2,14 +2,18 @@
  * growing cache.
  *
  * A decode step's time depends on the cells in the cache alone. It is run at both ends of an
- * interval and in the middle; where the middle lies on the line between the ends (to 0.01 %) the
- * steps between are taken from the line, otherwise the halves are treated alike. */
+ * interval and in the middle; where the middle lies on the line between the ends (to 0.01 %, or 0.5
+ * % where pages migrate) the steps between are taken from the line, otherwise the halves are
+ * treated alike. */
 #include "run/simulate.h"
 
 #include "plan/generate.h"
+#include "run/kv_waste.h"
 
 enum { WALKED_STEPS = 8 };
-static const double LINE_TOLERANCE = 1e-4;
+/* Pages migrate whole, now in this step, now in that: a line through such steps is less straight.
+ */
+static const double LINE_TOLERANCE = 1e-4, LINE_TOLERANCE_PAGES = 5e-3;
 
 struct shape {
     uint64_t prompt, gen, depth, batch;
@@ -84,23 +88,50 @@ static bool prefill(struct vs_simulation *s, struct vs_phase *phase, const struc
     return ok;
 }
 
-/* Memory of decoding: some steps, the last one among them. */
+/* Steps behind which memory is looked at: all, in equal parts. */
+static uint64_t walked(const struct shape *shape, uint64_t i) {
+    i = i < WALKED_STEPS ? i : WALKED_STEPS;
+    return shape->depth + shape->prefilled + shape->steps * i / WALKED_STEPS;
+}
+
+/* Of lines between these: the part of all steps that a look stands for. */
+static double walked_part(const struct shape *shape, uint64_t i) {
+    uint64_t before = walked(shape, i > 0 ? i - 1 : 0), after = walked(shape, i + 1);
+    return shape->steps > 0 ? (double)(after - before) / 2 : i == 0;
+}
+
+/* Memory of decoding: some steps, the last one among them. The mean of the cache's waste is that of
+ * the lines between them. */
+static bool walk_step(struct vs_simulation *s, struct vs_phase *phase, uint64_t past,
+                      struct vs_err *err) {
+    return vs_is_over(s) || (vs_emit_decode(&s->plan, past, phase, err) &&
+                             vs_walk(&s->x, phase, s->options->stop_at_oom, err));
+}
+
 static bool walk_decode(struct vs_simulation *s, struct vs_phase *phase, const struct shape *shape,
                         struct vs_err *err) {
-    uint64_t start = shape->depth + shape->prefilled;
+    struct vs_kv_tally tally = {0};
+    bool grows = vs_is(&s->c->axes, VS_AXIS_KV_ALLOC, "dynamic");
+    uint64_t start = walked(shape, 0);
+    vs_kv_tally_add(&tally, s, start, walked_part(shape, 0));
     for (uint64_t i = 1; i <= WALKED_STEPS && shape->steps > 0 && !vs_is_over(s); i++) {
-        uint64_t past = start + shape->steps * i / WALKED_STEPS;
-        if (past > start && (!vs_emit_decode(&s->plan, past - 1, phase, err) ||
-                             !vs_walk(&s->x, phase, s->options->stop_at_oom, err)))
+        uint64_t past = walked(shape, i);
+        /* The last copy of a growing cache has the one of the step before beside it. */
+        bool beside = grows && i == WALKED_STEPS && past > start + 1;
+        if ((beside && !walk_step(s, phase, past - 2, err)) ||
+            (past > start && !walk_step(s, phase, past - 1, err)))
             return false;
+        vs_kv_tally_add(&tally, s, past, walked_part(shape, i));
     }
-    return true;
+    return s->x.out_of_memory || vs_kv_tally_report(&tally, s, err);
 }
 
 static bool step_time(struct vs_simulation *s, struct vs_phase *phase, uint64_t past,
                       double *seconds, struct vs_err *err) {
+    bool pages = s->plan.managed.on;
     vs_forget_walk(&s->x);
     return vs_emit_decode(&s->plan, past, phase, err) &&
+           (!pages || vs_walk(&s->x, phase, false, err)) &&
            vs_time_phase(&s->x, phase, VS_NO_OP, 1, seconds, err);
 }
 
@@ -120,6 +151,7 @@ static double line_sum(const struct interval *i) {
 static bool decode_time(struct vs_simulation *s, struct vs_phase *phase, uint64_t first,
                         uint64_t last, double *seconds, struct vs_err *err) {
     struct interval stack[STACK_MAX] = {{.a = first, .b = last}};
+    double tolerance = s->plan.managed.on ? LINE_TOLERANCE_PAGES : LINE_TOLERANCE;
     size_t depth = 1;
     if (!step_time(s, phase, first, &stack[0].ta, err) ||
         !step_time(s, phase, last, &stack[0].tb, err))
@@ -138,7 +170,7 @@ static bool decode_time(struct vs_simulation *s, struct vs_phase *phase, uint64_
             return false;
         struct interval low = {i.a, m, i.ta, tm}, high = {m, i.b, tm, i.tb};
         double off = tm > line ? tm - line : line - tm;
-        if (off <= LINE_TOLERANCE * line) {
+        if (off <= tolerance * line) {
             *seconds += line_sum(&low) + line_sum(&high);
         } else {
             stack[depth++] = low;

@@ -141,7 +141,7 @@ static bool vary_weights(struct draft *d) {
 
 static bool vary_generation(struct draft *d) {
     return vary_weights(d) &&
-           vary(d, VS_AXIS_OFFLOAD, (const char *const[]){"none", "cpu", "stream", NULL}) &&
+           vary(d, VS_AXIS_OFFLOAD, (const char *const[]){"none", "cpu", "stream", "uvm", NULL}) &&
            vary(d, VS_AXIS_GPU_LAYERS, (const char *const[]){"all", "auto", "0", NULL}) &&
            vary(d, VS_AXIS_KV, (const char *const[]){"fp16", "q8_0", "q4_0", NULL});
 }

@@ -19,25 +19,58 @@ static vs_activity add(struct vs_executor *x, const struct vs_unit *unit, enum v
                                                          .after_count = after_count});
 }
 
-static vs_activity add_move(struct vs_executor *x, enum vs_lane lane, uint64_t bytes) {
-    const struct vs_op op = {
-        .kind = VS_WORK_COPY, .lane = lane, .bytes = (double)bytes, .pinned = true};
-    struct vs_cost cost = vs_cost(&x->units[0].rates, &op);
-    return add(x, &x->units[0], lane, &cost, NULL, 0);
+static vs_activity add_move(struct vs_executor *x, unsigned device, enum vs_lane lane,
+                            uint64_t bytes, double driver_s, vs_activity after) {
+    const struct vs_unit *u = &x->units[device];
+    const struct vs_op op = {.kind = VS_WORK_COPY,
+                             .lane = lane,
+                             .bytes = (double)bytes,
+                             .cost_s = driver_s,
+                             .pinned = true};
+    struct vs_cost cost = vs_cost(&u->rates, &op);
+    return bytes > 0 ? add(x, u, lane, &cost, &after, after != VS_NONE) : after;
 }
 
-/* Pages on their way delay the operation that asked for them; pages that leave go at the same time.
- */
-static vs_activity add_moves(struct vs_executor *x, vs_op_id op, size_t *next) {
-    vs_activity last = VS_NONE;
-    for (; *next < x->moved.count && x->moved.at[*next].op <= op; (*next)++) {
-        const struct vs_moved *m = &x->moved.at[*next];
-        if (m->out_bytes > 0)
-            last = add_move(x, VS_LANE_D2H, m->out_bytes);
-        if (m->in_bytes > 0)
-            last = add_move(x, VS_LANE_H2D, m->in_bytes);
+/* The operation before it on its lane. */
+static vs_activity before_op(const struct vs_executor *x, const struct vs_phase *phase,
+                             vs_op_id i) {
+    const struct vs_op *op = &phase->ops.at[i];
+    for (vs_op_id k = i; k-- > 0;)
+        if (phase->ops.at[k].lane == op->lane && phase->ops.at[k].device == op->device)
+            return x->activity.at[k];
+    return VS_NONE;
+}
+
+/* Pages that a kernel misses: the driver serves its faults, batch by batch, once the kernel before
+ * has ended; a page comes into the place of one that has left. */
+static vs_activity add_faults(struct vs_executor *x, const struct vs_phase *phase, vs_op_id i,
+                              const struct vs_moved *moved) {
+    const struct vs_rates *r = &x->units[moved->device].rates;
+    double pages = (double)moved->in_bytes / (double)VS_MANAGED_PAGE_BYTES;
+    double batches = pages / r->fault_pages[phase->ops.at[i].kind == VS_WORK_GEMM];
+    vs_activity left =
+        add_move(x, moved->device, VS_LANE_D2H, moved->out_bytes, 0, before_op(x, phase, i));
+    return add_move(x, moved->device, VS_LANE_H2D, moved->in_bytes,
+                    r->fault_s * (batches > 1 ? batches : 1), left);
+}
+
+/* Pages on their way delay the operation that uses them. Those that were asked for ahead of it
+ * (bitsandbytes prefetches its states) come while others leave. */
+static vs_activity add_moves(struct vs_executor *x, const struct vs_phase *phase, vs_op_id i,
+                             size_t *next) {
+    struct vs_moved all = {.op = i};
+    for (; *next < x->moved.count && x->moved.at[*next].op <= i; (*next)++) {
+        all.device = x->moved.at[*next].device;
+        all.in_bytes += x->moved.at[*next].in_bytes;
+        all.out_bytes += x->moved.at[*next].out_bytes;
     }
-    return last;
+    if (all.in_bytes + all.out_bytes == 0)
+        return VS_NONE;
+    if (x->plan->managed.on)
+        return add_faults(x, phase, i, &all);
+    vs_activity last = add_move(x, all.device, VS_LANE_D2H, all.out_bytes, 0, VS_NONE);
+    vs_activity came = add_move(x, all.device, VS_LANE_H2D, all.in_bytes, 0, VS_NONE);
+    return came != VS_NONE ? came : last;
 }
 
 /* A stream holds so many launches; the host blocks on the next one until the oldest have run.
@@ -72,7 +105,7 @@ static bool gather_waits(struct vs_executor *x, const struct vs_phase *phase, vs
     for (uint32_t k = 0; k < op->dep_count; k++)
         if (!vs_vec_push(&x->after, x->activity.at[phase->deps.at[op->first_dep + k]]))
             return false;
-    vs_activity moved = add_moves(x, i, moves);
+    vs_activity moved = add_moves(x, phase, i, moves);
     if (moved != VS_NONE && !vs_vec_push(&x->after, moved))
         return false;
     if (op->launches <= 0 || u->rates.launch_s <= 0)

@@ -16,6 +16,7 @@
 /* Managed pages that moved while the last walk was at an operation. */
 struct vs_moved {
     vs_op_id op;
+    uint8_t device;
     uint64_t in_bytes, out_bytes;
 };
 

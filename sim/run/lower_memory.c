@@ -160,11 +160,14 @@ static void note_oom(struct vs_executor *x, const struct vs_phase *phase, vs_op_
 }
 
 /* Managed pages move at a touch, and when other requests push them out. */
-static bool note_moved(struct vs_executor *x, vs_op_id op, uint64_t in, uint64_t out) {
-    out += vs_pool_take_evicted(x->pools[VS_HOME_GPU]);
+static bool note_moved(struct vs_executor *x, vs_op_id op, unsigned home, uint64_t in,
+                       uint64_t out) {
+    if (!vs_on_gpu(home))
+        return true;
+    out += vs_pool_take_evicted(x->pools[home]);
     if (in == 0 && out == 0)
         return true;
-    struct vs_moved m = {op, in, out};
+    struct vs_moved m = {op, (uint8_t)(home - VS_HOME_GPU), in, out};
     return vs_vec_push(&x->moved, m);
 }
 
@@ -182,12 +185,13 @@ static bool act(struct vs_executor *x, const struct vs_phase *phase, vs_op_id op
     enum vs_pool_result result = VS_POOL_OK;
     uint64_t in = 0, out = 0;
     vs_buffer_id id = a->buffer;
+    unsigned home = x->plan->buffers.at[id].home;
     switch (a->verb) {
     case VS_MEM_TAKE:
         result = take(x, id);
         break;
     case VS_MEM_GIVE:
-        vs_pool_release_block(x->pools[x->plan->buffers.at[id].home], x->held.at[id]);
+        vs_pool_release_block(x->pools[home], x->held.at[id]);
         x->held.at[id] = 0;
         return true;
     case VS_MEM_ENSURE:
@@ -197,7 +201,10 @@ static bool act(struct vs_executor *x, const struct vs_phase *phase, vs_op_id op
         result = x->held.at[id] == 0 ? take(x, id) : take_beside(x, id);
         break;
     case VS_MEM_TOUCH:
-        vs_pool_touch(x->pools[VS_HOME_GPU], x->held.at[id], true, &in, &out);
+        vs_pool_touch(x->pools[home], x->held.at[id], VS_TOUCH_FRONT, a->bytes, &in, &out);
+        break;
+    case VS_MEM_DRAW:
+        vs_pool_touch(x->pools[home], x->held.at[id], VS_TOUCH_SPREAD, a->bytes, &in, &out);
         break;
     }
     if (result == VS_POOL_NOMEM)
@@ -206,7 +213,7 @@ static bool act(struct vs_executor *x, const struct vs_phase *phase, vs_op_id op
         note_oom(x, phase, op, id);
     if (!x->pages)
         return true;
-    return note_moved(x, op, in, out) ? true : vs_err_nomem(err);
+    return note_moved(x, op, home, in, out) ? true : vs_err_nomem(err);
 }
 
 static bool hold_table(struct vs_executor *x, struct vs_err *err) {
@@ -226,7 +233,7 @@ bool vs_walk(struct vs_executor *x, const struct vs_phase *phase, bool stop, str
     x->moved.count = 0;
     if (x->record)
         vs_levels_begin(x, phase);
-    x->pages = x->plan->optimizer.paged && !x->plan->optimizer_on_cpu;
+    x->pages = x->plan->managed.on || (x->plan->optimizer.paged && !x->plan->optimizer_on_cpu);
     size_t action = 0;
     for (size_t i = 0; i <= phase->ops.count; i++) {
         size_t end = i < phase->ops.count ? phase->ops.at[i].first_mem + phase->ops.at[i].mem_count

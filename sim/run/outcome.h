@@ -49,6 +49,16 @@ struct vs_oom_outcome {
     size_t by_tag_count;
 };
 
+/* Of the KV cache's memory: means over the steps of decoding, but for the last. Held = used +
+ * reservation + internal. */
+struct vs_kv_waste {
+    double held_bytes, used_bytes;
+    double reservation_bytes; /* slots kept for tokens to come */
+    double internal_bytes;    /* rests of blocks, padding, rounding */
+    double external_bytes;    /* beside it: free in the allocator's segments, where a cache grows */
+    double outgrown_bytes;    /* at the peak: old copies beside the new ones */
+};
+
 struct vs_utilization {
     const char *resource;
     double fraction;
@@ -96,7 +106,9 @@ struct vs_outcome {
     const struct vs_device_outcome
         *devices; /* in device order; `metrics` holds the largest of each */
     size_t device_count;
-    const char *bound_by; /* NULL when it did not run */
+    const struct vs_kv_waste *kv_waste; /* NULL = no cache, or its sequences did not run */
+    bool memory_breakdown;              /* the engine prints its memory as ggml programs do */
+    const char *bound_by;               /* NULL when it did not run */
     const struct vs_utilization *utilization;
     size_t utilization_count;
     double interval_low[VS_METRIC_COUNT], interval_high[VS_METRIC_COUNT]; /* NaN = none */

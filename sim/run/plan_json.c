@@ -49,6 +49,7 @@ static const char *const VERBS[] = {
     [VS_MEM_TAKE] = "take",
     [VS_MEM_GIVE] = "give",
     [VS_MEM_TOUCH] = "touch",
+    [VS_MEM_DRAW] = "draw",
     [VS_MEM_ENSURE] = "ensure",
     [VS_MEM_ACCUMULATE] = "accumulate",
 };

@@ -36,6 +36,7 @@ bool vs_point_describe(struct vs_arena *arena, const struct vs_case *c, struct v
     out->engine_version = c->axes.at[VS_AXIS_ENGINE_VERSION].text;
     out->task = task;
     out->bound = vs_streq(vs_engine_rule(c->engine, "bound", "off"), "on");
+    out->memory_breakdown = vs_streq(vs_engine_rule(c->engine, "memory_breakdown", "none"), "ggml");
     out->notes = c->notes;
     out->note_count = c->note_count;
     out->assumed = c->machine->assumed;
@@ -62,9 +63,10 @@ bool vs_point_run(struct vs_arena *arena, const struct vs_case *c,
     return true;
 }
 
-bool vs_point_fits(struct vs_arena *scratch, const struct vs_case *c, struct vs_fit *fit,
-                   struct vs_err *err) {
-    const struct vs_run_options options = {.capacity_only = true, .stop_at_oom = true};
+bool vs_point_fits(struct vs_arena *scratch, const struct vs_case *c, uint64_t reserve_bytes,
+                   struct vs_fit *fit, struct vs_err *err) {
+    const struct vs_run_options options = {
+        .capacity_only = true, .stop_at_oom = true, .reserve_bytes = reserve_bytes};
     struct vs_outcome out = {0};
     bool ok = vs_simulate(scratch, c, &options, &out, err);
     if (ok)
@@ -108,21 +110,67 @@ bool vs_point_with(struct vs_arena *arena, const struct vs_case *c, enum vs_axis
     return ok;
 }
 
+/* A fit under way: a case whose layers, and experts, are set until it fits. */
+struct fitting {
+    struct vs_arena *arena; /* of the texts */
+    struct vs_arena scratch;
+    struct vs_case c;
+    uint64_t reserve_bytes;
+};
+
+static bool fits_with(struct fitting *f, enum vs_axis axis, int64_t value, bool *fits,
+                      struct vs_err *err) {
+    struct vs_fit fit;
+    bool ok = put(f->arena, &f->c.axes, axis, value, err) &&
+              vs_point_fits(&f->scratch, &f->c, f->reserve_bytes, &fit, err);
+    *fits = ok && fit.fits;
+    return ok;
+}
+
+static bool moves_experts(const struct vs_case *c) {
+    return vs_streq(vs_engine_rule(c->engine, "fit", "layers"), "experts_first") &&
+           c->model->experts > 0 && !vs_given(&c->axes, VS_AXIS_EXPERTS_CPU) &&
+           !vs_given(&c->axes, VS_AXIS_OVERRIDE_TENSOR);
+}
+
+/* The fewest layers whose experts live in host memory; all of them where even that does not fit. */
+static bool fit_experts(struct fitting *f, bool *fits, struct vs_err *err) {
+    int64_t failed = 0, fitting = f->c.model->layers;
+    f->c.axes.origin[VS_AXIS_EXPERTS_CPU] = VS_FROM_SWEEP;
+    if (!fits_with(f, VS_AXIS_EXPERTS_CPU, fitting, fits, err))
+        return false;
+    if (!*fits)
+        return true;
+    while (fitting - failed > 1) {
+        int64_t middle = failed + (fitting - failed) / 2;
+        bool enough;
+        if (!fits_with(f, VS_AXIS_EXPERTS_CPU, middle, &enough, err))
+            return false;
+        *(enough ? &fitting : &failed) = middle;
+    }
+    return put(f->arena, &f->c.axes, VS_AXIS_EXPERTS_CPU, fitting, err);
+}
+
+static bool fit(struct fitting *f, struct vs_err *err) {
+    struct vs_search found = {.reserve_bytes = f->reserve_bytes};
+    bool fits;
+    if (!fits_with(f, VS_AXIS_GPU_LAYERS, f->c.model->layers + 1, &fits, err) ||
+        (!fits && moves_experts(&f->c) && !fit_experts(f, &fits, err)))
+        return false;
+    return fits || (vs_point_search(&f->scratch, &f->c, VS_AXIS_GPU_LAYERS, &found, err) &&
+                    put(f->arena, &f->c.axes, VS_AXIS_GPU_LAYERS, found.value, err));
+}
+
 bool vs_point_fit_layers(struct vs_catalog *catalog, struct vs_case *c, struct vs_err *err) {
-    struct vs_arena scratch = {0};
-    struct vs_case trial = *c;
-    struct vs_search found = {0};
-    struct vs_fit all;
-    struct vs_arena *arena = vs_catalog_arena(catalog);
     if (!vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "auto") || vs_maps_devices(c))
         return true;
-    bool ok = put(arena, &trial.axes, VS_AXIS_GPU_LAYERS, c->model->layers + 1, err) &&
-              vs_point_fits(&scratch, &trial, &all, err);
-    if (ok && !all.fits)
-        ok = vs_point_search(&scratch, &trial, VS_AXIS_GPU_LAYERS, &found, err) &&
-             put(arena, &trial.axes, VS_AXIS_GPU_LAYERS, found.value, err);
-    vs_arena_release(&scratch);
+    struct fitting f = {.arena = vs_catalog_arena(catalog),
+                        .c = *c,
+                        .reserve_bytes =
+                            (uint64_t)vs_engine_number(c->engine, "fit_margin_bytes", NULL, 0)};
+    bool ok = fit(&f, err);
+    vs_arena_release(&f.scratch);
     if (ok)
-        c->axes = trial.axes;
+        c->axes = f.c.axes;
     return ok;
 }

@@ -57,7 +57,7 @@ static bool fits_beyond(struct vs_arena *scratch, const struct vs_case *c, enum 
     struct vs_fit fit;
     *beyond = false;
     for (size_t i = 0; failed > 0 && i < sizeof PARTS / sizeof *PARTS; i++) {
-        if (!vs_point_fits_at(scratch, c, axis, failed + failed / PARTS[i] + 1, &fit, err))
+        if (!vs_point_fits_at(scratch, c, axis, failed + failed / PARTS[i] + 1, 0, &fit, err))
             return false;
         *beyond |= fit.fits;
     }

@@ -21,9 +21,10 @@ struct vs_run_options {
     bool capacity_only; /* no clock: memory figures and OOM, speeds NaN */
     bool stop_at_oom; /* with capacity_only: ends at the first failure; memory figures are those so
                          far */
-    bool timeline;    /* keep spans and levels */
-    bool remedies;    /* where it doesn't fit, find what would make it */
-    bool intervals;   /* attach 80 % intervals from the committed error table */
+    uint64_t reserve_bytes; /* of each device that must stay free */
+    bool timeline;          /* keep spans and levels */
+    bool remedies;          /* where it doesn't fit, find what would make it */
+    bool intervals;         /* attach 80 % intervals from the committed error table */
 };
 
 /* Runs one point; the outcome lives in the arena. False = the point cannot be run as asked (bad

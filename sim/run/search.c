@@ -20,6 +20,7 @@ struct search {
     int64_t high;             /* the smallest failure */
     int64_t grain;            /* values are multiples of it */
     double capacity_bytes;
+    uint64_t reserve_bytes;
     struct vs_err *err;
 };
 
@@ -30,18 +31,19 @@ static int64_t bound_of(const struct vs_case *c, enum vs_axis axis) {
 }
 
 bool vs_point_fits_at(struct vs_arena *scratch, const struct vs_case *c, enum vs_axis axis,
-                      int64_t value, struct vs_fit *fit, struct vs_err *err) {
+                      int64_t value, uint64_t reserve_bytes, struct vs_fit *fit,
+                      struct vs_err *err) {
     struct vs_arena texts = {0};
     struct vs_case with;
     bool ok = vs_point_with(&texts, c, axis, value, &with, err) &&
-              vs_point_fits(scratch, &with, fit, err);
+              vs_point_fits(scratch, &with, reserve_bytes, fit, err);
     vs_arena_release(&texts);
     return ok;
 }
 
 static bool try(struct search *s, int64_t value, bool *fits) {
     struct vs_fit fit;
-    if (!vs_point_fits_at(s->scratch, s->c, s->axis, value, &fit, s->err))
+    if (!vs_point_fits_at(s->scratch, s->c, s->axis, value, s->reserve_bytes, &fit, s->err))
         return false;
     *fits = fit.fits;
     s->capacity_bytes = fit.capacity_bytes;
@@ -112,6 +114,7 @@ bool vs_point_search(struct vs_arena *scratch, const struct vs_case *c, enum vs_
                        .axis = axis,
                        .low = {.value = found->from},
                        .grain = found->grain > 0 ? found->grain : 1,
+                       .reserve_bytes = found->reserve_bytes,
                        .err = err};
     bool open, fits;
     if (!double_up(&s, bound_of(c, axis), &open) || (!open && !close_in(&s)))

@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "plan/requests.h"
 #include "plan/startup.h"
+#include "run/kv_waste.h"
 #include "run/simulate.h"
 #include "run/step_time.h"
 #include "sched/sched.h"
@@ -31,6 +32,7 @@ struct server {
     double first_s, token_s; /* sums over requests: to the first token, and between tokens */
     size_t spaced;           /* requests with more than one token */
     uint64_t made;
+    struct vs_kv_tally kv;
 };
 
 /* From the part `range` of `nominal` to all of it, evenly. */
@@ -182,8 +184,10 @@ static bool serve(struct server *v, struct vs_err *err) {
             v->now_s = v->requests[v->sched.count].arrived_s;
             continue;
         }
+        double before_s = v->now_s;
         if (!run_step(v, &step, &times, err))
             return false;
+        vs_kv_tally_batch(&v->kv, &v->s->plan, &v->sched, times, v->now_s - before_s);
         vs_sched_done(&v->sched, times);
         note(v);
         for (size_t i = 0; v->closed && i < v->sched.ended_count && v->sched.count < v->count; i++)
@@ -208,7 +212,7 @@ bool vs_drive_serve(struct vs_simulation *s, struct vs_phase *phase, struct vs_e
         return true;
     struct vs_arena *record = s->x.record;
     s->x.record = NULL; /* a node of the grid is not a moment of the run */
-    bool ok = open_server(&v, err) && serve(&v, err);
+    bool ok = open_server(&v, err) && serve(&v, err) && vs_kv_tally_report(&v.kv, s, err);
     if (ok)
         mean_speeds(&v);
     s->x.record = record;

@@ -62,6 +62,16 @@ static bool drive(struct vs_simulation *s, struct vs_err *err) {
     return s->c->task == VS_TASK_TRAIN ? vs_drive_train(s, err) : vs_drive_generate(s, err);
 }
 
+/* Moves the end of each device down. */
+static void reserve(struct vs_simulation *s) {
+    uint64_t bytes = s->options->reserve_bytes;
+    for (size_t d = 0; d < s->x.unit_count && bytes > 0 && s->c->machine->device_count > 0; d++) {
+        struct vs_pool *pool = s->x.pools[VS_HOME_GPU + d];
+        uint64_t all_bytes = vs_pool_capacity(pool);
+        vs_pool_limit(pool, all_bytes > bytes ? all_bytes - bytes : 0);
+    }
+}
+
 bool vs_simulate(struct vs_arena *arena, const struct vs_case *c,
                  const struct vs_run_options *options, struct vs_outcome *out, struct vs_err *err) {
     struct vs_simulation s = {.c = c, .options = options, .out = out};
@@ -71,6 +81,7 @@ bool vs_simulate(struct vs_arena *arena, const struct vs_case *c,
               vs_executor_init(&s.x, &s.plan, err);
     if (ok) {
         out->plan_digest = vs_plan_digest(&s.plan);
+        reserve(&s);
         s.x.record = options->timeline ? arena : NULL;
         ok = drive(&s, err) && vs_collect(&s, arena, err);
         vs_executor_release(&s.x);

@@ -51,6 +51,8 @@ static bool makes_sense(const struct vs_values *v) {
     bool moved = !vs_is(v, VS_AXIS_OFFLOAD, "none");
     if (train)
         return !(moved && vs_is(v, VS_AXIS_OFFLOAD_PARAM, "cpu"));
+    /* Managed memory is for all layers on the device, other places are for the rest of them. */
+    moved = moved && !vs_is(v, VS_AXIS_OFFLOAD, "uvm");
     return vs_is(v, VS_AXIS_GPU_LAYERS, "all") != moved;
 }
 
@@ -116,7 +118,7 @@ static void find_oom_point(void *ctx, size_t i, unsigned worker) {
     vs_arena_release(&scratch);
 }
 
-/* "The most layers that fit" is no point of its own where all of them fit. */
+/* "The most layers that fit" is no point of its own where all of them fit, experts included. */
 static bool fit_layers(struct sweep *s, struct item *item, struct vs_err *why, struct vs_err *err) {
     bool automatic = vs_is(&item->c.axes, VS_AXIS_GPU_LAYERS, "auto");
     if (item->skipped || !automatic)
@@ -125,8 +127,8 @@ static bool fit_layers(struct sweep *s, struct item *item, struct vs_err *why, s
         item->skipped = true;
         return why->status == VS_ERR_INPUT ? true : (*err = *why, false);
     }
-    item->skipped =
-        s->count > 1 && vs_count(&item->c.axes, VS_AXIS_GPU_LAYERS) > item->c.model->layers;
+    item->skipped = s->count > 1 && !vs_given(&item->c.axes, VS_AXIS_EXPERTS_CPU) &&
+                    vs_count(&item->c.axes, VS_AXIS_GPU_LAYERS) > item->c.model->layers;
     return true;
 }
 
@@ -243,7 +245,7 @@ static bool label_point(struct sweep *s, struct item *item, struct vs_err *err) 
     struct vs_text text = {0};
     for (int i = 0; i < VS_AXIS_COUNT; i++) {
         enum vs_axis axis = (enum vs_axis)i;
-        if (!vs_grid_varies(&s->grid, axis))
+        if (!vs_grid_varies(&s->grid, axis) && item->c.axes.origin[axis] != VS_FROM_SWEEP)
             continue;
         const char *words = label_of_axis(s, item, axis);
         if (words && words[0])
@@ -272,7 +274,8 @@ static bool command_of(struct sweep *s, struct item *item, struct vs_err *err) {
     for (int i = 0; i < VS_AXIS_COUNT; i++) {
         enum vs_axis axis = (enum vs_axis)i;
         const struct vs_value *v = &item->c.axes.at[axis];
-        bool says = item->c.axes.origin[axis] == VS_FROM_USER || axis == VS_AXIS_ENGINE;
+        bool says = item->c.axes.origin[axis] == VS_FROM_USER ||
+                    item->c.axes.origin[axis] == VS_FROM_SWEEP || axis == VS_AXIS_ENGINE;
         if (!says || !v->text || vs_streq(v->text, unsaid(s, item, axis)))
             continue;
         vs_text_printf(&text, " --%s %s", vs_axis_info(axis)->name, v->text);

@@ -179,11 +179,11 @@ START_TEST(zero_inference) {
 }
 END_TEST
 
-/* A cache handed on as a whole: the last step makes 127 cells of all layers beside what the step
- * that was walked before it left, 123. */
+/* A cache handed on as a whole: the last step makes 127 cells of all layers beside those of the
+ * step before, 126. */
 START_TEST(outgrown_cache) {
     const struct vs_outcome *o = sim_memory(TOY_ZERO "--prompt 100 --gen 28");
-    ck_assert_near(sim_bytes(o, VS_METRIC_KV_GIB), 4.0 * (123 + 127) * TOY_CELL_BYTES, 1e-3);
+    ck_assert_near(sim_bytes(o, VS_METRIC_KV_GIB), 4.0 * (126 + 127) * TOY_CELL_BYTES, 1e-3);
 }
 END_TEST
 

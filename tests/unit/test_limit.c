@@ -20,7 +20,7 @@ static bool fits_at(const struct vs_case *c, enum vs_axis axis, int64_t value) {
     struct vs_arena scratch = {0};
     struct vs_fit fit;
     struct vs_err err = {0};
-    ck_assert_msg(vs_point_fits_at(&scratch, c, axis, value, &fit, &err), "%s", err.text);
+    ck_assert_msg(vs_point_fits_at(&scratch, c, axis, value, 0, &fit, &err), "%s", err.text);
     vs_arena_release(&scratch);
     return fit.fits;
 }
@@ -189,6 +189,114 @@ START_TEST(most_layers) {
 }
 END_TEST
 
+static const char *word_of(const struct vs_outcome *o, const char *axis) {
+    for (size_t k = 0; k < o->strategy_count; k++)
+        if (vs_streq(o->strategy[k].axis, axis))
+            return o->strategy[k].word;
+    return "";
+}
+
+static int count_of(const struct vs_outcome *o, const char *axis) {
+    return (int)strtol(word_of(o, axis), NULL, 10);
+}
+
+/* llama.cpp's own fit (from December 2025 on) leaves 1 GiB free; older builds have none, and `auto`
+ * is the most that fits. One more layer would leave less. */
+START_TEST(engine_leaves_a_margin) {
+    const char *words = "--hw rtx3060-12g --model llama-2-13b --engine llamacpp --task generate "
+                        "--weights q8_0 --ctx 4096 --gpu-layers ";
+    const struct vs_outcome *o = sim_memory(sim_words(words, "auto"));
+    double capacity = (double)o->pools[0].capacity_bytes;
+    double each = 40.0 * 8192 * 4096 / 40 + 13.0e9 / 40 * 34 / 32; /* a layer and its cache */
+    double left = capacity - (double)o->pools[0].peak_bytes;
+    ck_assert_double_ge(left, (double)GIB);
+    ck_assert_double_lt(left, (double)GIB + each * 1.2);
+    int layers = count_of(o, "gpu-layers");
+    const struct vs_outcome *older = sim_memory(sim_words(words, "auto --engine-version b7000"));
+    int most = count_of(older, "gpu-layers");
+    ck_assert(older->fits);
+    ck_assert_int_gt(most, layers);
+    ck_assert_int_le(most, layers + (int)((double)GIB / each) + 1);
+    o = sim_memory(sim_words(words, vs_arena_printf(&sim_arena, "%d", most + 1)));
+    ck_assert(!o->fits);
+}
+END_TEST
+
+/* With experts these leave first, of as few layers as do: one fewer leaves less than the margin.
+ * Where the user says where experts are, layers leave. */
+START_TEST(experts_leave_first) {
+    const char *words = "--hw rtx4090 --model gpt-oss-120b --engine llamacpp --task generate "
+                        "--weights mxfp4 --ctx 4096 --ram 128GiB ";
+    const struct vs_outcome *o = sim_memory(sim_words(words, "--gpu-layers auto"));
+    int experts = count_of(o, "experts-cpu");
+    ck_assert_str_eq(word_of(o, "gpu-layers"), "37");
+    ck_assert_int_gt(experts, 0);
+    ck_assert_int_lt(experts, 36);
+    ck_assert_uint_ge(o->pools[0].capacity_bytes - o->pools[0].peak_bytes, GIB);
+    o = sim_memory(sim_words(
+        words, vs_arena_printf(&sim_arena, "--gpu-layers all --experts-cpu %d", experts - 1)));
+    ck_assert_uint_lt(o->pools[0].capacity_bytes - o->pools[0].peak_bytes, GIB);
+    o = sim_memory(sim_words(words, "--gpu-layers auto --experts-cpu 0"));
+    ck_assert_int_lt(count_of(o, "gpu-layers"), 37);
+    ck_assert(o->fits);
+}
+END_TEST
+
+/* The longest prompt of Llama 2 7B in fp16 on 24 GB, naive attention: 8 bytes for each score of a
+ * layer beside weights, context and 512 KiB of cache a token. PyTorch's allocator loses some 5 %
+ * more where the growing cache is cut out of the scores' segments; not where segments expand, nor
+ * where the cache has its place from the start. */
+START_TEST(naive_attention_runs_out) {
+    static const struct {
+        const char *more;
+        double low, high; /* of the closed form */
+    } CASES[] = {{"--kv-alloc contiguous", 0.97, 1},
+                 {"--expandable-segments on", 0.97, 1},
+                 {"", 0.93, 0.97}};
+    const char *words =
+        "--hw rtx4090 --model llama-2-7b --engine hf --task generate --weights fp16 "
+        "--prompt 1000000 --gen 1 --attn naive ";
+    const struct vs_outcome *o = sim_memory(
+        "--hw rtx4090 --model llama-2-7b --engine hf --task generate --weights fp16 --prompt 1");
+    double room = (double)o->pools[0].capacity_bytes - sim_bytes(o, VS_METRIC_WEIGHTS_GIB) -
+                  sim_bytes(o, VS_METRIC_NON_TORCH_GIB);
+    double a = 8 * 32, b = 512.0 * 1024;
+    double closed = (sqrt(b * b + 4 * a * room) - b) / (2 * a);
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct vs_search s = {0};
+        struct vs_arena scratch = {0};
+        struct vs_err err = {0};
+        ck_assert(vs_point_search(&scratch, sim_case(sim_words(words, CASES[i].more)), VS_AXIS_CTX,
+                                  &s, &err));
+        vs_arena_release(&scratch);
+        ck_assert_msg((double)s.value > CASES[i].low * closed &&
+                          (double)s.value < CASES[i].high * closed,
+                      "'%s': %lld of %.0f", CASES[i].more, (long long)s.value, closed);
+    }
+}
+END_TEST
+
+/* Without the scores the cache itself is the bound: 512 KiB a token. */
+START_TEST(sdpa_goes_as_far_as_the_cache) {
+    const char *words =
+        "--hw rtx4090 --model llama-2-7b --engine hf --task generate --weights fp16 "
+        "--prompt 1000000 --gen 1 --expandable-segments on --attn ";
+    int64_t longest[2];
+    for (size_t i = 0; i < 2; i++) {
+        struct vs_search s = {0};
+        struct vs_arena scratch = {0};
+        struct vs_err err = {0};
+        ck_assert(vs_point_search(&scratch, sim_case(sim_words(words, i == 0 ? "naive" : "sdpa")),
+                                  VS_AXIS_CTX, &s, &err));
+        vs_arena_release(&scratch);
+        longest[i] = s.value;
+    }
+    ck_assert_int_gt(longest[1], 3 * longest[0]);
+    ck_assert_int_gt(longest[1], 18000); /* 10.3 GiB / 512 KiB = 21,070 less an MLP's activations */
+    ck_assert_int_lt(longest[1], 21070);
+}
+END_TEST
+
 /* A context below prompt and output: both shrink to what the context holds. */
 START_TEST(short_contexts) {
     static const int64_t VALUES[] = {1, 2, 100, 600, 640, 5000};
@@ -324,6 +432,10 @@ int main(void) {
     tcase_add_test(tests, context_of_a_growing_cache);
     tcase_add_test(tests, from_and_grain);
     tcase_add_test(tests, most_layers);
+    tcase_add_test(tests, naive_attention_runs_out);
+    tcase_add_test(tests, sdpa_goes_as_far_as_the_cache);
+    tcase_add_test(tests, engine_leaves_a_margin);
+    tcase_add_test(tests, experts_leave_first);
     tcase_add_test(tests, short_contexts);
     tcase_add_test(tests, a_byte_less);
     tcase_add_test(tests, where_it_must);

@@ -24,15 +24,24 @@ static vs_block new_managed(struct vs_pool *pool, uint64_t pages) {
     return block;
 }
 
-/* Touches, and checks how many pages came and went. */
-static void touch(struct vs_pool *pool, vs_block block, bool dirty, uint64_t in, uint64_t out) {
+/* Touches a part, or all, and checks how many pages came and went. */
+static void touch_part(struct vs_pool *pool, vs_block block, enum vs_touch how, uint64_t pages,
+                       uint64_t in, uint64_t out) {
     uint64_t in_bytes, out_bytes;
-    vs_pool_touch(pool, block, dirty, &in_bytes, &out_bytes);
+    vs_pool_touch(pool, block, how, pages * PAGE, &in_bytes, &out_bytes);
     ck_assert_uint_eq(in_bytes, in * PAGE);
     ck_assert_uint_eq(out_bytes, out * PAGE);
 }
 
-/* 5 MiB are 3 pages. They start in host memory and move at the first touch only. */
+static void touch(struct vs_pool *pool, vs_block block, uint64_t in, uint64_t out) {
+    uint64_t in_bytes, out_bytes;
+    vs_pool_touch(pool, block, VS_TOUCH_FRONT, UINT64_MAX, &in_bytes, &out_bytes);
+    ck_assert_uint_eq(in_bytes, in * PAGE);
+    ck_assert_uint_eq(out_bytes, out * PAGE);
+}
+
+/* 5 MiB are 3 pages. They count in host memory until the first touch, which copies nothing: there
+ * is nothing in them yet. */
 START_TEST(test_first_touch) {
     struct vs_pool *host = new_pool("host", 100, NULL), *gpu = new_pool("gpu0", 10, host);
     vs_block block;
@@ -40,15 +49,15 @@ START_TEST(test_first_touch) {
     ck_assert_uint_eq(vs_pool_stats(gpu).raw_bytes, 0);
     ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, 3 * PAGE);
     ck_assert_uint_eq(vs_pool_stats(host).by_tag[VS_TAG_OPTIMIZER], 3 * PAGE);
-    touch(gpu, block, true, 3, 0);
-    touch(gpu, block, true, 0, 0);
+    touch(gpu, block, 0, 0);
+    touch(gpu, block, 0, 0);
     struct vs_pool_stats stats = vs_pool_stats(gpu);
     ck_assert_uint_eq(stats.raw_bytes, 3 * PAGE);
     ck_assert_uint_eq(stats.managed_bytes, 3 * PAGE);
     ck_assert_uint_eq(stats.by_tag[VS_TAG_OPTIMIZER], 3 * PAGE);
-    ck_assert_uint_eq(stats.migrated_in_bytes, 3 * PAGE);
+    ck_assert_uint_eq(stats.migrated_in_bytes, 0);
     ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, 0);
-    vs_pool_touch(gpu, block, true, NULL, NULL);
+    vs_pool_touch(gpu, block, VS_TOUCH_FRONT, UINT64_MAX, NULL, NULL);
     vs_pool_release_block(gpu, block);
     ck_assert_uint_eq(vs_pool_stats(gpu).raw_bytes, 0);
     ck_assert_uint_eq(vs_pool_stats(gpu).managed_bytes, 0);
@@ -64,33 +73,32 @@ END_TEST
 START_TEST(test_lru) {
     struct vs_pool *host = new_pool("host", 100, NULL), *gpu = new_pool("gpu0", 10, host);
     vs_block a = new_managed(gpu, 4), b = new_managed(gpu, 4), c = new_managed(gpu, 4);
-    touch(gpu, a, true, 4, 0);
-    touch(gpu, b, true, 4, 0);
-    touch(gpu, c, true, 4, 2);
+    touch(gpu, a, 0, 0);
+    touch(gpu, b, 0, 0);
+    touch(gpu, c, 0, 2);
     ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, 2 * PAGE);
-    touch(gpu, a, true, 4, 4);
-    touch(gpu, c, true, 0, 0);
-    touch(gpu, b, true, 4, 4); /* its own two, and A's two oldest */
-    touch(gpu, c, true, 0, 0);
+    touch(gpu, a, 4, 4);
+    touch(gpu, c, 0, 0);
+    touch(gpu, b, 4, 4); /* its own two, and A's two oldest */
+    touch(gpu, c, 0, 0);
     ck_assert_uint_eq(vs_pool_stats(gpu).raw_bytes, 10 * PAGE);
     ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, 2 * PAGE);
-    ck_assert_uint_eq(vs_pool_stats(gpu).migrated_in_bytes, 20 * PAGE);
+    ck_assert_uint_eq(vs_pool_stats(gpu).migrated_in_bytes, 8 * PAGE);
     ck_assert_uint_eq(vs_pool_stats(gpu).migrated_out_bytes, 10 * PAGE);
     vs_pool_free(gpu);
     vs_pool_free(host);
 }
 END_TEST
 
-/* A block of 12 in a pool of 8 streams: 12 pages come at each touch; 4 go at the first, 12 at each
- * later one. Pages that were only read leave without a copy. */
+/* A block of 12 in a pool of 8 streams: all 12 pages come at each touch but the first, and as many
+ * go; 4 go at the first. */
 START_TEST(test_larger_than_memory) {
     struct vs_pool *host = new_pool("host", 100, NULL), *gpu = new_pool("gpu0", 8, host);
     vs_block a = new_managed(gpu, 12);
-    touch(gpu, a, true, 12, 4);
+    touch(gpu, a, 0, 4);
     ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, 4 * PAGE);
-    touch(gpu, a, true, 12, 12);
-    touch(gpu, a, false, 12, 8); /* those written before; the new ones are clean */
-    touch(gpu, a, false, 12, 0);
+    touch(gpu, a, 12, 12);
+    touch(gpu, a, 12, 12);
     ck_assert_uint_eq(vs_pool_stats(gpu).managed_bytes, 8 * PAGE);
     vs_pool_free(gpu);
     vs_pool_free(host);
@@ -102,8 +110,8 @@ START_TEST(test_no_room_at_all) {
     struct vs_pool *host = new_pool("host", 100, NULL), *gpu = new_pool("gpu0", 3, host);
     vs_block weights, a = new_managed(gpu, 2);
     ck_assert_int_eq(vs_pool_alloc(gpu, 3 * PAGE - 1, VS_TAG_WEIGHTS, &weights), VS_POOL_OK);
-    touch(gpu, a, true, 2, 2);
-    touch(gpu, a, false, 2, 0);
+    touch(gpu, a, 0, 2);
+    touch(gpu, a, 2, 2);
     ck_assert_uint_eq(vs_pool_stats(gpu).managed_bytes, 0);
     ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, 2 * PAGE);
     ck_assert_ptr_null(vs_pool_oom(gpu));
@@ -118,7 +126,7 @@ END_TEST
 START_TEST(test_ordinary_requests) {
     struct vs_pool *host = new_pool("host", 100, NULL), *gpu = new_pool("gpu0", 10, host);
     vs_block a = new_managed(gpu, 8), act, more, raw;
-    touch(gpu, a, true, 8, 0);
+    touch(gpu, a, 0, 0);
     ck_assert_int_eq(vs_pool_alloc(gpu, 4 * PAGE + PAGE / 2, VS_TAG_ACTIVATIONS, &act), VS_POOL_OK);
     ck_assert_uint_eq(vs_pool_stats(gpu).managed_bytes, 5 * PAGE);
     ck_assert_uint_eq(vs_pool_take_evicted(gpu), 3 * PAGE);
@@ -132,7 +140,7 @@ START_TEST(test_ordinary_requests) {
     ck_assert_uint_eq(oom->short_bytes, PAGE / 2);
     ck_assert_uint_eq(vs_pool_stats(gpu).migrated_out_bytes, 8 * PAGE);
     ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, 8 * PAGE);
-    touch(gpu, a, true, 8, 0); /* no ceiling any more */
+    touch(gpu, a, 8, 0); /* no ceiling any more */
     vs_pool_free(gpu);
     vs_pool_free(host);
 }
@@ -149,7 +157,7 @@ START_TEST(test_caching_segments) {
     vs_block cached, act, a = new_managed(gpu, 8);
     ck_assert_int_eq(vs_pool_alloc(gpu, 10 * PAGE, VS_TAG_KV, &cached), VS_POOL_OK);
     vs_pool_release_block(gpu, cached);
-    touch(gpu, a, true, 8, 0);
+    touch(gpu, a, 0, 0);
     ck_assert_int_eq(vs_pool_alloc(gpu, 26 * PAGE, VS_TAG_ACTIVATIONS, &act), VS_POOL_OK);
     ck_assert_uint_eq(vs_pool_take_evicted(gpu), 4 * PAGE);
     ck_assert_uint_eq(vs_pool_stats(gpu).retries, 0);
@@ -164,9 +172,9 @@ END_TEST
 START_TEST(test_backing_oom) {
     struct vs_pool *host = new_pool("host", 4, NULL), *gpu = new_pool("gpu0", 6, host);
     vs_block a = new_managed(gpu, 4), b;
-    touch(gpu, a, true, 4, 0);
+    touch(gpu, a, 0, 0);
     b = new_managed(gpu, 4);
-    touch(gpu, b, true, 4, 2); /* two of A take the place that B left */
+    touch(gpu, b, 0, 2); /* two of A take the place that B left */
     ck_assert_ptr_null(vs_pool_oom(gpu));
     vs_block c;
     ck_assert_int_eq(vs_pool_alloc_managed(gpu, 3 * PAGE, VS_TAG_OPTIMIZER, &c), VS_POOL_OOM);
@@ -183,7 +191,7 @@ END_TEST
 START_TEST(test_eviction_overflows_backing) {
     struct vs_pool *host = new_pool("host", 4, NULL), *gpu = new_pool("gpu0", 4, host);
     vs_block a = new_managed(gpu, 4), on_host, act;
-    touch(gpu, a, true, 4, 0);
+    touch(gpu, a, 0, 0);
     ck_assert_int_eq(vs_pool_alloc(host, 3 * PAGE, VS_TAG_WEIGHTS, &on_host), VS_POOL_OK);
     ck_assert_int_eq(vs_pool_alloc(gpu, 2 * PAGE, VS_TAG_ACTIVATIONS, &act), VS_POOL_OK);
     ck_assert_str_eq(vs_pool_oom(gpu)->pool, "host");
@@ -213,7 +221,7 @@ START_TEST(test_no_backing) {
     vs_block a, b;
     ck_assert_int_eq(vs_pool_alloc_managed(gpu, 3 * PAGE - 1, VS_TAG_KV, &a), VS_POOL_OK);
     ck_assert_uint_eq(vs_pool_stats(gpu).raw_bytes, 3 * PAGE);
-    touch(gpu, a, true, 0, 0);
+    touch(gpu, a, 0, 0);
     ck_assert_int_eq(vs_pool_alloc_managed(gpu, 2 * PAGE, VS_TAG_KV, &b), VS_POOL_OOM);
     ck_assert_uint_eq(vs_pool_oom(gpu)->short_bytes, PAGE);
     vs_pool_release_block(gpu, a);
@@ -228,7 +236,7 @@ START_TEST(test_reset_order) {
     struct vs_pool *host = new_pool("host", 100, NULL), *gpu = new_pool("gpu0", 10, host);
     uint64_t host_state = vs_pool_state(host), gpu_state = vs_pool_state(gpu);
     for (int order = 0; order < 2; order++) {
-        touch(gpu, new_managed(gpu, 12), true, 12, 2);
+        touch(gpu, new_managed(gpu, 12), 0, 2);
         ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, 2 * PAGE);
         ck_assert_uint_ne(vs_pool_state(host), host_state);
         vs_pool_reset(order == 0 ? host : gpu);
@@ -240,10 +248,10 @@ START_TEST(test_reset_order) {
     }
     vs_block a = new_managed(gpu, 4);
     vs_pool_reset(host); /* under the GPU's feet: it moves pages of which the host knows nothing */
-    touch(gpu, a, true, 4, 0);
+    touch(gpu, a, 0, 0);
     vs_pool_release_block(gpu, a);
     ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, 0);
-    touch(gpu, new_managed(gpu, 12), true, 12, 2);
+    touch(gpu, new_managed(gpu, 12), 0, 2);
     ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, 2 * PAGE);
     vs_pool_free(gpu);
     ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, 0);
@@ -251,26 +259,24 @@ START_TEST(test_reset_order) {
 }
 END_TEST
 
-/* Which pages are here, which are dirty, and the order of last use are part of the state. */
+/* Which pages are here, and the order of last use are part of the state. */
 START_TEST(test_state) {
     struct vs_pool *host = new_pool("host", 100, NULL), *gpu = new_pool("gpu0", 10, host);
     uint64_t empty_state = vs_pool_state(gpu);
     vs_block a = new_managed(gpu, 2), b = new_managed(gpu, 2);
     uint64_t absent = vs_pool_state(gpu);
-    touch(gpu, a, false, 2, 0);
+    touch(gpu, a, 0, 0);
     uint64_t one_here = vs_pool_state(gpu);
-    touch(gpu, b, false, 2, 0);
+    touch(gpu, b, 0, 0);
     uint64_t ab = vs_pool_state(gpu);
-    touch(gpu, a, false, 0, 0);
+    touch(gpu, a, 0, 0);
     uint64_t ba = vs_pool_state(gpu);
     ck_assert_uint_ne(absent, empty_state);
     ck_assert_uint_ne(absent, one_here);
     ck_assert_uint_ne(one_here, ab);
     ck_assert_uint_ne(ab, ba);
-    touch(gpu, b, false, 0, 0);
+    touch(gpu, b, 0, 0);
     ck_assert_uint_eq(vs_pool_state(gpu), ab);
-    touch(gpu, b, true, 0, 0);
-    ck_assert_uint_ne(vs_pool_state(gpu), ab);
     vs_pool_release_block(gpu, a);
     vs_pool_release_block(gpu, b);
     ck_assert_uint_eq(vs_pool_state(gpu), empty_state);
@@ -279,10 +285,68 @@ START_TEST(test_state) {
 }
 END_TEST
 
+/* A cache of 8 pages that fills: its first pages are touched, more each time, and the pages behind
+ * them never take a place. */
+START_TEST(test_front) {
+    struct vs_pool *host = new_pool("host", 100, NULL), *gpu = new_pool("gpu0", 6, host);
+    vs_block cache = new_managed(gpu, 8), weights = new_managed(gpu, 3);
+    touch_part(gpu, cache, VS_TOUCH_FRONT, 2, 0, 0);
+    touch(gpu, weights, 0, 0);
+    touch_part(gpu, cache, VS_TOUCH_FRONT, 3, 0, 0);
+    ck_assert_uint_eq(vs_pool_stats(gpu).managed_bytes, 6 * PAGE);
+    touch_part(gpu, cache, VS_TOUCH_FRONT, 4, 0, 1); /* the new page takes one of the weights' */
+    touch(gpu, weights, 3, 3);                       /* two of its own, and one of the cache's */
+    touch_part(gpu, cache, VS_TOUCH_FRONT, 4, 4, 4);
+    ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, (11 - 6) * PAGE);
+    vs_pool_free(gpu);
+    vs_pool_free(host);
+}
+END_TEST
+
+/* A block of 100 pages, 50 of which are here: of 10 that are drawn 5 are absent. In their place go
+ * the oldest, which are its own. */
+START_TEST(test_spread) {
+    struct vs_pool *host = new_pool("host", 1000, NULL), *gpu = new_pool("gpu0", 50, host);
+    vs_block experts = new_managed(gpu, 100);
+    touch(gpu, experts, 0, 50);
+    for (int i = 0; i < 3; i++)
+        touch_part(gpu, experts, VS_TOUCH_SPREAD, 10, 5, 5);
+    touch_part(gpu, experts, VS_TOUCH_SPREAD, 0, 0, 0);
+    touch_part(gpu, experts, VS_TOUCH_SPREAD, 100, 50, 50); /* drawing all is no front: no thrash */
+    ck_assert_uint_eq(vs_pool_stats(gpu).managed_bytes, 50 * PAGE);
+    ck_assert_uint_eq(vs_pool_stats(host).raw_bytes, 50 * PAGE);
+    vs_pool_free(gpu);
+    vs_pool_free(host);
+}
+END_TEST
+
+/* Two blocks of 100 pages drawn from in turn, where 100 fit, beside one of 5 that is used in each
+ * round: it stays. Of the 200 half are absent, so 10 of 20 that are drawn come, in whichever block.
+ */
+START_TEST(test_spread_in_turn) {
+    struct vs_pool *host = new_pool("host", 1000, NULL), *gpu = new_pool("gpu0", 105, host);
+    vs_block a = new_managed(gpu, 100), b = new_managed(gpu, 100), always = new_managed(gpu, 5);
+    touch(gpu, a, 0, 0);
+    touch(gpu, b, 0, 95);
+    touch(gpu, always, 0, 5);
+    uint64_t before = vs_pool_stats(gpu).migrated_in_bytes;
+    for (int i = 0; i < 100; i++) {
+        vs_pool_touch(gpu, a, VS_TOUCH_SPREAD, 10 * PAGE, NULL, NULL);
+        vs_pool_touch(gpu, b, VS_TOUCH_SPREAD, 10 * PAGE, NULL, NULL);
+        touch(gpu, always, 0, 0);
+    }
+    uint64_t came = (vs_pool_stats(gpu).migrated_in_bytes - before) / PAGE;
+    ck_assert_uint_ge(came, 990);
+    ck_assert_uint_le(came, 1000 + 100); /* while one block brings pages the other has lost some */
+    vs_pool_free(gpu);
+    vs_pool_free(host);
+}
+END_TEST
+
 /* Page by page, as the words in the header say it. */
 enum { PAGES = 8, BLOCKS = 6, OPS = 3000 };
 struct page {
-    bool resident, dirty;
+    bool resident, populated;
     uint64_t used_at;
 };
 struct reference {
@@ -317,23 +381,21 @@ static bool reference_shrink(struct reference *ref, uint64_t wanted, uint64_t *o
             return true;
         if (page == NULL)
             return false;
-        *out += page->dirty;
+        ++*out;
         page->resident = false;
     }
 }
 
-static void reference_touch(struct reference *ref, int block, bool dirty, uint64_t *in,
+static void reference_touch(struct reference *ref, int block, uint64_t pages, uint64_t *in,
                             uint64_t *out) {
-    for (uint64_t j = 0; j < ref->size[block]; j++) {
+    for (uint64_t j = 0; j < ref->size[block] && j < pages; j++) {
         struct page *page = &ref->pages[block][j];
         if (!page->resident) {
-            ++*in;
-            page->dirty = false;
+            *in += page->populated;
             page->resident = reference_shrink(ref, 1, out);
-            if (!page->resident)
-                *out += dirty;
+            *out += !page->resident;
         }
-        page->dirty |= dirty;
+        page->populated = true;
         page->used_at = ++ref->clock;
     }
 }
@@ -372,8 +434,8 @@ START_TEST(test_against_reference) {
             reference_shrink(&ref, 0, &out);
             ck_assert_uint_eq(vs_pool_take_evicted(gpu), out * PAGE);
         } else {
-            reference_touch(&ref, i, choice < 10, &in, &out);
-            touch(gpu, blocks[i], choice < 10, in, out);
+            reference_touch(&ref, i, PAGES, &in, &out);
+            touch(gpu, blocks[i], in, out);
         }
         compare(gpu, host, &ref);
     }
@@ -398,6 +460,9 @@ static Suite *managed_suite(void) {
     tcase_add_test(tcase, test_no_backing);
     tcase_add_test(tcase, test_reset_order);
     tcase_add_test(tcase, test_state);
+    tcase_add_test(tcase, test_front);
+    tcase_add_test(tcase, test_spread);
+    tcase_add_test(tcase, test_spread_in_turn);
     tcase_add_loop_test(tcase, test_against_reference, 0, 10);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -104,7 +104,7 @@ START_TEST(test_zero_and_bad_handles) {
     vs_pool_release_block(pool, one); /* twice */
     ck_assert_uint_eq(vs_pool_stats(pool).allocated_bytes, 0);
     uint64_t in = 1, out = 1;
-    vs_pool_touch(pool, one, true, &in, &out);
+    vs_pool_touch(pool, one, VS_TOUCH_FRONT, 1, &in, &out);
     ck_assert_uint_eq(in + out, 0);
     vs_pool_free(pool);
 }

@@ -113,6 +113,45 @@ static struct vs_outcome failing(const char *engine, const char *label,
     return o;
 }
 
+/* 24 GiB, 20 in use, 15 of them weights; no other engine prints it, nor a run that did not fit. */
+START_TEST(breakdown_as_ggml_prints_it) {
+    struct vs_outcome o = fitting("llamacpp", NULL, 100);
+    vs_report_run_table(&out, &o, &plain);
+    has_not("memory breakdown");
+    o.memory_breakdown = true;
+    vs_report_run_table(&out, &o, &plain);
+    has("  | memory breakdown [MiB] |  total     free      self    model   context   compute    "
+        "unaccounted |\n"
+        "  |   - gpu0               |  24576 =   4096 + ( 15360 =  15360 +       0 +       0) +    "
+        "   "
+        " 5120 |\n"
+        "  |   - host               |                         0 =      0 +       0 +       0       "
+        "    "
+        "     |\n");
+    has_not("- storage");
+    ascii_within(100);
+}
+END_TEST
+
+/* 4 GiB, half of it used, a quarter kept, and as much as a quarter lost in the allocator. */
+START_TEST(waste_of_a_cache) {
+    const struct vs_kv_waste kv = {.held_bytes = 3.0 * (double)VS_GIB,
+                                   .used_bytes = 2.0 * (double)VS_GIB,
+                                   .reservation_bytes = 1.0 * (double)VS_GIB,
+                                   .external_bytes = 1.0 * (double)VS_GIB};
+    struct vs_outcome o = fitting("hf", NULL, 100);
+    o.kv_waste = &kv;
+    vs_report_run_table(&out, &o, &plain);
+    has("  used                   2.00 GiB    50 %  by tokens, on average\n");
+    has("  reservation            1.00 GiB    25 %  slots kept for tokens to come\n");
+    has("  external               1.00 GiB    25 %  free in the allocator's segments\n");
+    has_not("  internal");
+    vs_report_run_json(&out, &o);
+    has("\"kv_waste\"");
+    has("\"reservation_bytes\": 1073741824");
+}
+END_TEST
+
 START_TEST(run_table_of_a_fit) {
     struct vs_outcome o = fitting("hf", NULL, 100);
     vs_report_run_table(&out, &o, &plain);
@@ -524,6 +563,8 @@ int main(void) {
     TCase *tests = tcase_create("formats");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, run_table_of_a_fit);
+    tcase_add_test(tests, breakdown_as_ggml_prints_it);
+    tcase_add_test(tests, waste_of_a_cache);
     tcase_add_test(tests, run_table_of_an_oom);
     tcase_add_test(tests, color_only_when_asked);
     tcase_add_test(tests, control_characters_do_not_pass);

@@ -52,6 +52,24 @@ static const char *axis_of(const struct vs_outcome *o, const char *axis) {
     TOY_TRAIN "--method full --ckpt none --loss full --optim adamw --offload-param none "          \
               "--seq 64 "
 
+/* Managed memory is a point where all layers are on the device. Of a model with experts the most
+ * that fits says which of them moved, in its words and in its command. */
+START_TEST(points_of_generation) {
+    const struct vs_sweep *s = sweep_of(
+        "--hw rtx4090 --model gpt-oss-120b --task generate --engine llamacpp --weights mxfp4 "
+        "--ram 128GiB --prompt 64 --gen 16 --kv fp16");
+    long managed = point_of(s, "managed memory");
+    ck_assert_int_ge(managed, 0);
+    ck_assert_str_eq(axis_of(s->points[managed], "gpu-layers"), "all");
+    const struct vs_outcome *most = s->points[0];
+    ck_assert_msg(strstr(most->label, "experts of ") != NULL, "%s", most->label);
+    ck_assert_msg(strstr(most->command, " --experts-cpu ") != NULL, "%s", most->command);
+    for (size_t i = 0; i < s->point_count; i++)
+        ck_assert(!vs_streq(axis_of(s->points[i], "gpu-layers"), "0") ||
+                  !vs_streq(axis_of(s->points[i], "offload"), "uvm"));
+}
+END_TEST
+
 /* ---- grids ---- */
 
 /* The last axis of the table fastest: batch stands before weights, weights before kv. */
@@ -370,6 +388,7 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, NULL, sim_end);
     tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, points_of_generation);
     tcase_add_test(tests, expansion);
     tcase_add_test(tests, grid_without_end);
     tcase_add_test(tests, default_grid);
