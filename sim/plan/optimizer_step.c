@@ -65,6 +65,8 @@ static bool add(struct vs_plan *plan, int32_t layer, uint64_t params, unsigned e
         grad_bytes =
             (unsigned)vs_engine_number(plan->c->engine, "host_grad_bytes", NULL, grad_bytes);
     one.grad = *grad = make(plan, "gradient", layer, VS_TAG_GRADIENTS, own * grad_bytes);
+    if (one.grad != VS_NO_BUFFER && plan->shard.grads && plan->collectives != VS_COLLECTIVES_SHARED)
+        plan->buffers.at[one.grad].stream = VS_STREAM_REDUCE;
     return one.grad != VS_NO_BUFFER && make_states(plan, &one) && vs_vec_push(&plan->trained, one);
 }
 

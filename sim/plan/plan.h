@@ -68,16 +68,24 @@ enum vs_work_kind {
     VS_WORK_KIND_COUNT
 };
 
+/* Whose free blocks of a device serve a request, where collectives have streams of their own. */
+enum vs_stream {
+    VS_STREAM_COMPUTE,
+    VS_STREAM_GATHER, /* units that are made whole */
+    VS_STREAM_REDUCE, /* gradients on their way to their owners, and where they end up */
+};
+
 /* Memory that an operation needs for as long as it is held. Small: a micro-step has tens of
  * thousands. */
 struct vs_buffer {
     const char *what; /* "mlp.down_proj"; static or in the plan's arena; not unique */
     uint64_t bytes;
-    int32_t layer; /* -1 outside the layers */
-    uint8_t home;  /* enum vs_home */
-    uint8_t tag;   /* enum vs_tag */
-    bool raw;      /* past the allocator, straight from the driver */
-    bool managed;  /* pages that migrate on demand */
+    int32_t layer;    /* -1 outside the layers */
+    uint8_t home;     /* enum vs_home */
+    uint8_t tag;      /* enum vs_tag */
+    uint8_t stream;   /* enum vs_stream; of a GPU's buffers */
+    bool raw : 1;     /* past the allocator, straight from the driver */
+    bool managed : 1; /* pages that migrate on demand */
 };
 typedef uint32_t vs_buffer_id; /* index into vs_plan.buffers */
 #define VS_NO_BUFFER UINT32_MAX
@@ -85,6 +93,7 @@ typedef uint32_t vs_buffer_id; /* index into vs_plan.buffers */
 enum vs_mem_verb {
     VS_MEM_TAKE,
     VS_MEM_GIVE,
+    VS_MEM_RETIRE,     /* gives it, while another stream may still use it */
     VS_MEM_TOUCH,      /* uses all pages of a managed buffer */
     VS_MEM_ENSURE,     /* takes it unless it is held: states that the first step makes */
     VS_MEM_ACCUMULATE, /* takes it; where it is held, takes and gives a temporary of its size:
@@ -192,6 +201,15 @@ enum vs_latent_cache {
     VS_LATENT_EXPANDED    /* keys and values of all heads */
 };
 
+/* Where collectives of sharded training take their memory, and when it can be used again. */
+enum vs_collectives {
+    VS_COLLECTIVES_SHARED,   /* from the stream that computes, in the order of issue */
+    VS_COLLECTIVES_RECORDED, /* FSDP1: from streams of their own; what computing used there, and
+                                they of its memory, is free when the device has passed it */
+    VS_COLLECTIVES_COPIED,   /* FSDP2: from streams of their own, and through copies: what is
+                                gathered and reduced is copied out of and into buffers of theirs */
+};
+
 struct vs_optimizer {
     unsigned states; /* 2 = Adam, 1 = momentum, 0 = SGD */
     bool eight_bit, paged;
@@ -229,8 +247,9 @@ struct vs_plan {
     struct {
         bool weights, grads, states; /* split over the ranks */
     } shard;
-    unsigned overlap;  /* uses that a copy may run before its own, while memory is taken `prefetch`
-                          ahead */
+    unsigned overlap; /* uses that a copy may run before its own, while memory is taken `prefetch`
+                         ahead */
+    enum vs_collectives collectives;
     bool gather_units; /* FSDP: a unit is copied whole into a fresh buffer, before use and again for
                           backward */
 

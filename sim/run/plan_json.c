@@ -48,6 +48,7 @@ static const char *home_name(unsigned home, char out[16]) {
 static const char *const VERBS[] = {
     [VS_MEM_TAKE] = "take",
     [VS_MEM_GIVE] = "give",
+    [VS_MEM_RETIRE] = "retire",
     [VS_MEM_TOUCH] = "touch",
     [VS_MEM_ENSURE] = "ensure",
     [VS_MEM_ACCUMULATE] = "accumulate",
@@ -200,6 +201,7 @@ static void put_buffers(struct vs_json_writer *w, const struct vs_plan *plan) {
         put_string(w, "home", home_name(b->home, home));
         put_string(w, "tag", vs_tag_name((enum vs_tag)b->tag));
         put_u64(w, "bytes", b->bytes);
+        put_u64(w, "stream", b->stream);
         put_bool(w, "raw", b->raw);
         put_bool(w, "managed", b->managed);
         vs_json_end(w, '}');

@@ -47,6 +47,13 @@ static bool take_group(struct vs_plan *plan, int64_t stage, struct vs_err *err) 
     return true;
 }
 
+static enum vs_collectives collectives(const struct vs_engine *engine) {
+    const char *rule = vs_engine_rule(engine, "collectives", "shared");
+    return vs_streq(rule, "recorded") ? VS_COLLECTIVES_RECORDED
+           : vs_streq(rule, "copied") ? VS_COLLECTIVES_COPIED
+                                      : VS_COLLECTIVES_SHARED;
+}
+
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
     int64_t stage = vs_count(&c->axes, VS_AXIS_ZERO);
@@ -59,6 +66,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         return false;
     if (plan->ranks < 2)
         return true;
+    plan->collectives = collectives(c->engine);
     plan->shard.states = stage >= 1;
     plan->shard.grads = stage >= 2;
     plan->shard.weights = stage >= 3;

@@ -151,6 +151,67 @@ START_TEST(reduce_buckets) {
 }
 END_TEST
 
+/* Buffers of one name that a micro-step takes or makes for good: how many, whether all are of this
+ * stream, how many are retired, and the size of the largest. */
+struct named {
+    size_t count, retired;
+    uint64_t most;
+    bool of_stream;
+};
+
+static struct named of_name(const char *words, const char *what, enum vs_stream stream) {
+    struct named n = {.of_stream = true};
+    forget();
+    sim_plan(&plan, words);
+    sim_micro_step(&plan, &phase);
+    for (size_t i = 0; i < plan.buffers.count; i++) {
+        const struct vs_buffer *b = &plan.buffers.at[i];
+        if (!vs_streq(b->what, what))
+            continue;
+        n.count++;
+        n.of_stream &= b->stream == stream;
+        n.most = b->bytes > n.most ? b->bytes : n.most;
+    }
+    for (size_t i = 0; i < phase.mem.count; i++)
+        n.retired += phase.mem.at[i].verb == VS_MEM_RETIRE &&
+                     vs_streq(plan.buffers.at[phase.mem.at[i].buffer].what, what);
+    return n;
+}
+
+/* FSDP1, four layers: a unit is gathered on a stream of its own for each forward and each backward,
+ * but once at the turn, and each is retired; the flat gradient of a unit, which computing made and
+ * another stream reduces, as well; parts are memory of the stream that reduces. */
+START_TEST(recorded_collectives) {
+#define FSDP EIGHT "--engine fsdp --method full --precision bf16"
+    struct named units = of_name(FSDP, "layer weights", VS_STREAM_GATHER);
+    ck_assert_uint_eq(units.count, 4 + 3);
+    ck_assert_uint_eq(units.retired, 4 + 3);
+    ck_assert_uint_eq(units.most, 2 * TOY_LAYER);
+    ck_assert(units.of_stream);
+    struct named flat = of_name(FSDP, "gradients of a unit", VS_STREAM_COMPUTE);
+    ck_assert_uint_eq(flat.count, 4 + 1);
+    ck_assert_uint_eq(flat.retired, 4 + 1);
+    ck_assert(flat.of_stream);
+    ck_assert(of_name(FSDP, "gradient", VS_STREAM_REDUCE).of_stream);
+    struct named alone = of_name(DEEPSPEED "--zero 3", "layer weights", VS_STREAM_COMPUTE);
+    ck_assert(alone.count == 4 + 3 && alone.retired == 0 && alone.of_stream);
+}
+END_TEST
+
+/* FSDP2 with fp32 shards: what a collective fills in 16 bit is copied into tensors of the stream
+ * that computes; gradients are reduced in fp32 in one buffer; nothing is retired. */
+START_TEST(copied_collectives) {
+#define FSDP2 EIGHT "--engine fsdp2 --method full --weights fp32 --precision mixed-bf16"
+    struct named units = of_name(FSDP2, "layer weights", VS_STREAM_COMPUTE);
+    ck_assert_uint_eq(units.count, 2 * (4 + 3));
+    ck_assert(!units.of_stream && units.retired == 0);
+    struct named flat = of_name(FSDP2, "gradients of a unit", VS_STREAM_COMPUTE);
+    ck_assert_uint_eq(flat.count, 4 + 1);
+    ck_assert_uint_ge(flat.most, 4 * TOY_LAYER);
+    ck_assert(flat.of_stream && flat.retired == 0);
+}
+END_TEST
+
 /* LitGPT holds the whole model beside its shard. */
 START_TEST(whole_model_kept) {
     const char *words = EIGHT "--engine litgpt --method lora --precision bf16 --zero 3";
@@ -282,6 +343,8 @@ int main(void) {
     tcase_add_test(tests, collectives_of_groups);
     tcase_add_test(tests, offloaded_optimizer);
     tcase_add_test(tests, reduce_buckets);
+    tcase_add_test(tests, recorded_collectives);
+    tcase_add_test(tests, copied_collectives);
     tcase_add_test(tests, whole_model_kept);
     tcase_add_test(tests, checkpoints_by_operator);
     tcase_add_test(tests, checkpoints_on_host);
