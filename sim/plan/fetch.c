@@ -17,7 +17,8 @@ uint64_t vs_unit_fetch_bytes(const struct vs_plan *plan, int32_t unit) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
-        bool away = (plan->streaming && !vs_on_gpu(w->home)) || plan->shard.weights;
+        bool away =
+            (plan->streaming && !vs_on_gpu(w->home)) || (plan->shard.weights && !w->persists);
         if (w->tensor->layer == unit && away && (unit < 0 || !plan->layers[unit].on_cpu))
             bytes += gathered_bytes(plan, w);
     }
@@ -28,7 +29,7 @@ uint64_t vs_largest_fetch_bytes(const struct vs_plan *plan, int32_t unit) {
     uint64_t most = 0;
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
-        uint64_t bytes = w->tensor->layer == unit ? gathered_bytes(plan, w) : 0;
+        uint64_t bytes = w->tensor->layer == unit && !w->persists ? gathered_bytes(plan, w) : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -67,6 +68,8 @@ vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes) {
     if (plan->ranks < 2 || !plan->shard.weights)
         return done;
     vs_emit_after(e, done);
+    if (plan->collectives_in_turn)
+        vs_emit_after(e, vs_emit_last(e, VS_LANE_COMPUTE));
     return vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_GATHER,
                                          .lane = VS_LANE_COMM,
                                          .what = "all-gather",

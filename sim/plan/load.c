@@ -29,7 +29,7 @@ static bool pinned_units(const struct vs_plan *plan, uint64_t **bytes, struct vs
         const struct vs_weight *w = &plan->weights[i];
         if (w->home == VS_HOME_PINNED)
             (*bytes)[w->tensor->layer < 0 ? layers : (uint32_t)w->tensor->layer] +=
-                vs_shard(plan, plan->shard.weights, w->bytes);
+                vs_weight_shard(plan, w);
     }
     return true;
 }
@@ -44,7 +44,7 @@ static bool weight_buffers(struct vs_plan *plan, struct vs_err *err) {
                               .layer = w->tensor->layer,
                               .home = (uint8_t)w->home,
                               .tag = VS_TAG_WEIGHTS,
-                              .bytes = vs_shard(plan, plan->shard.weights, w->bytes)};
+                              .bytes = vs_weight_shard(plan, w)};
         if (w->home == VS_HOME_PINNED) {
             uint64_t *unit = &unit_bytes[b.layer < 0 ? plan->c->model->layers : (uint32_t)b.layer];
             b.what = b.layer < 0 ? "embeddings and head" : "weights";

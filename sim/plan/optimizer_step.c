@@ -104,9 +104,10 @@ static bool train_adapter(struct vs_plan *plan, struct vs_weight *w) {
 static bool make_bucket(struct vs_plan *plan) {
     const struct vs_case *c = plan->c;
     double count = vs_engine_number(c->engine, "reduce_buckets", NULL, 0);
-    if (count <= 0 || vs_count(&c->axes, VS_AXIS_ZERO) < 1)
+    if (count <= 0 || vs_is(&c->axes, VS_AXIS_CONTIGUOUS_GRADS, "off") ||
+        vs_count(&c->axes, VS_AXIS_ZERO) < 1)
         return true;
-    if (plan->shard.weights)
+    if (plan->shard.weights || plan->collectives_in_turn)
         count = 1;
     struct vs_buffer b = {.what = "reduce buckets",
                           .layer = -1,
@@ -168,8 +169,9 @@ static double take_states(struct vs_emit *e) {
 
 /* Elements that the step works on at once: stage 3 of DeepSpeed goes by tiles. */
 static uint64_t tile_elements(const struct vs_plan *plan) {
-    double most = vs_engine_number(plan->c->engine, "sub_group_elements", NULL, 0);
-    return plan->shard.weights && most > 0 ? (uint64_t)most : UINT64_MAX;
+    const struct vs_values *axes = &plan->c->axes;
+    bool tiled = plan->shard.weights && vs_given(axes, VS_AXIS_ZERO_TILE);
+    return tiled ? (uint64_t)vs_count(axes, VS_AXIS_ZERO_TILE) : UINT64_MAX;
 }
 
 /* foreach makes one more copy of all parameters while it works (the denominators); mixed precision

@@ -156,6 +156,7 @@ struct vs_weight {
     vs_buffer_id grad, master, adapter, adapter_grad;
     vs_buffer_id original; /* the frozen tensor beside its trained copy (PEFT's modules_to_save) */
     bool saved;            /* trained in full beside adapters */
+    bool persists;         /* never sharded: whole on each rank */
 };
 
 /* What the optimizer updates: a trainable tensor, or the adapter of one. */
@@ -250,6 +251,7 @@ struct vs_plan {
     unsigned overlap; /* uses that a copy may run before its own, while memory is taken `prefetch`
                          ahead */
     enum vs_collectives collectives;
+    bool collectives_in_turn; /* on the stream that computes: nothing runs beside them */
     bool gather_units; /* FSDP: a unit is copied whole into a fresh buffer, before use and again for
                           backward */
 
@@ -328,6 +330,8 @@ bool vs_plan_takes_over(const struct vs_plan *plan, uint64_t tokens, bool expert
 
 /* The part of `bytes` that one rank holds where they are sharded. */
 uint64_t vs_shard(const struct vs_plan *plan, bool sharded, uint64_t bytes);
+/* Bytes that one rank stores of a weight. */
+uint64_t vs_weight_shard(const struct vs_plan *plan, const struct vs_weight *weight);
 /* For vs_op.group of collectives inside one copy: its ranks, 0 where all ranks share one. */
 uint32_t vs_shard_group(const struct vs_plan *plan);
 

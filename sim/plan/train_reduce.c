@@ -139,15 +139,29 @@ static void hand_over(struct vs_train *t, int32_t layer) {
         vs_emit_retire(&t->e, flat);
 }
 
+/* Without contiguous gradients there is no bucket that lasts: the gradients of one are joined when
+ * they are reduced (stage_1_and_2.py: allreduce_bucket flattens). */
+static void join_grads(struct vs_train *t, int32_t layer) {
+    const struct vs_values *axes = &t->plan->c->axes;
+    double bucket = vs_real(axes, VS_AXIS_ZERO_BUCKET), whole = (double)t->whole_grad_bytes;
+    if (vs_is(axes, VS_AXIS_CONTIGUOUS_GRADS, "off"))
+        vs_emit_give(&t->e, vs_emit_take(&t->e, VS_TAG_GRADIENTS, "joined gradients", layer,
+                                         (uint64_t)(bucket < whole ? bucket : whole)));
+}
+
 void vs_train_reduce(struct vs_train *t, int32_t layer) {
     const struct vs_plan *plan = t->plan;
     bool scatter = plan->shard.grads || plan->shard.states;
+    if (t->whole_grad_bytes > 0 && !t->early)
+        join_grads(t, layer);
     hand_over(t, layer);
     if (t->whole_grad_bytes > 0 && !t->early) {
         collective(t, layer, scatter, (double)t->whole_grad_bytes, false);
         if (vs_shard_group(plan) > 0) /* copies in several groups are summed shard by shard */
             collective(t, layer, false, (double)t->whole_grad_bytes, true);
     }
+    if (plan->collectives_in_turn)
+        vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMM));
     t->whole_grad_bytes = t->whole_grad_count = 0;
     if (layer < 0) {
         vs_emit_give(&t->e, t->reduce_input);

@@ -46,12 +46,8 @@ static const char *home_name(unsigned home, char out[16]) {
 }
 
 static const char *const VERBS[] = {
-    [VS_MEM_TAKE] = "take",
-    [VS_MEM_GIVE] = "give",
-    [VS_MEM_RETIRE] = "retire",
-    [VS_MEM_TOUCH] = "touch",
-    [VS_MEM_ENSURE] = "ensure",
-    [VS_MEM_ACCUMULATE] = "accumulate",
+    [VS_MEM_TAKE] = "take",   [VS_MEM_GIVE] = "give",     [VS_MEM_RETIRE] = "retire",
+    [VS_MEM_TOUCH] = "touch", [VS_MEM_ENSURE] = "ensure", [VS_MEM_ACCUMULATE] = "accumulate",
 };
 
 struct writing {

@@ -60,7 +60,8 @@ START_TEST(zero_bytes_per_rank) {
         unsigned weights, gradients, optimizer; /* ranks that share them */
     } CASES[] = {{"0", 1, 1, 1}, {"1", 1, 1, 8}, {"2", 1, 8, 8}, {"3", 8, 8, 8}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        const char *words = vs_arena_printf(&sim_arena, DEEPSPEED "--zero %s", CASES[i].zero);
+        const char *words = vs_arena_printf(&sim_arena, DEEPSPEED "--zero %s%s", CASES[i].zero,
+                                            i == 3 ? " --zero-persist 0" : "");
         ck_assert_uint_eq(lasting(words, VS_TAG_WEIGHTS, true, ""), 2 * P / CASES[i].weights);
         ck_assert_uint_eq(lasting(words, VS_TAG_GRADIENTS, true, "reduce buckets"),
                           2 * P / CASES[i].gradients);
@@ -72,7 +73,7 @@ END_TEST
 /* Two groups of four: each rank holds a quarter; the all-reduce between groups is one more
  * collective for every reduce-scatter. */
 START_TEST(groups_replicate) {
-    const char *words = DEEPSPEED "--zero 3 --zero-group 4";
+    const char *words = DEEPSPEED "--zero 3 --zero-group 4 --zero-persist 0";
     ck_assert_uint_eq(lasting(words, VS_TAG_WEIGHTS, true, ""), 2 * P / 4);
     ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, true, ""), 12 * P / 4);
     sim_micro_step(&plan, &phase);
@@ -86,7 +87,7 @@ START_TEST(groups_replicate) {
     }
     ck_assert_double_eq(scattered, 2.0 * (double)P);
     ck_assert_double_eq(summed, scattered);
-    ck_assert_uint_eq(lasting(DEEPSPEED "--zero 3 --zero-group 8", VS_TAG_WEIGHTS, true, ""),
+    ck_assert_uint_eq(lasting(DEEPSPEED "--zero 3 --zero-group 8 --zero-persist 0", VS_TAG_WEIGHTS, true, ""),
                       2 * P / 8);
 }
 END_TEST
@@ -129,7 +130,8 @@ START_TEST(offloaded_optimizer) {
     ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, false, ""), 12 * P / 8);
     ck_assert_uint_eq(lasting(words, VS_TAG_GRADIENTS, false, ""), 4 * P / 8);
     ck_assert_uint_eq(lasting(words, VS_TAG_WEIGHTS, true, ""), 2 * P);
-    const char *all = DEEPSPEED "--zero 3 --offload-optim cpu --offload-param cpu";
+    const char *all =
+        DEEPSPEED "--zero 3 --zero-persist 0 --offload-optim cpu --offload-param cpu";
     ck_assert_uint_eq(lasting(all, VS_TAG_WEIGHTS, false, "") +
                           lasting(all, VS_TAG_GRADIENTS, false, "") +
                           lasting(all, VS_TAG_OPTIMIZER, false, ""),
