@@ -448,6 +448,14 @@ static bool read_old_and_groups(struct reading *d, struct vs_json_reader *zero,
                 err);
 }
 
+/* What the object does not offload stays on the GPU, whatever a workload says. */
+static bool stay(struct reading *d, const struct vs_json_reader *r, enum vs_axis axis,
+                 struct vs_err *err) {
+    struct vs_json node = *r->object;
+    node.key = "device";
+    return d->out.values.at[axis].text || give(d, r, &node, axis, "none", err);
+}
+
 static bool read_zero(struct reading *d, struct vs_json_reader *top, struct vs_err *err) {
     struct vs_json_reader r;
     bool present = false;
@@ -459,7 +467,8 @@ static bool read_zero(struct reading *d, struct vs_json_reader *top, struct vs_e
                         sizeof OFFLOAD_OPTIM / sizeof *OFFLOAD_OPTIM, err) &&
            read_offload(d, &r, "offload_param", OFFLOAD_PARAM,
                         sizeof OFFLOAD_PARAM / sizeof *OFFLOAD_PARAM, err) &&
-           read_old_and_groups(d, &r, err) && TAKE_ALL(d, &r, ZERO, err);
+           read_old_and_groups(d, &r, err) && stay(d, &r, VS_AXIS_OFFLOAD_OPTIM, err) &&
+           stay(d, &r, VS_AXIS_OFFLOAD_PARAM, err) && TAKE_ALL(d, &r, ZERO, err);
 }
 
 static bool read_batch(struct reading *d, struct vs_json_reader *top, struct vs_err *err) {

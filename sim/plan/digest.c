@@ -66,7 +66,7 @@ static uint64_t mix_policies(uint64_t hash, const struct vs_plan *p) {
                                 p->fused_kernels,
                                 p->compiled,
                                 (uint64_t)(p->lora_dropout * 1e9),
-                                p->optimizer_on_cpu,
+                                p->optimizer_on_cpu + 2u * p->optimizer_on_disk,
                                 p->shard_ranks,
                                 p->precision.fp8,
                                 o->in_backward,

@@ -41,7 +41,7 @@ static void read_from_disk(struct vs_emit *e, int32_t unit) {
     for (size_t i = 0; i < e->plan->weight_count; i++) {
         const struct vs_weight *w = &e->plan->weights[i];
         if (w->tensor->layer == unit && w->home == VS_HOME_STORAGE)
-            bytes += (double)w->bytes;
+            bytes += (double)vs_weight_shard(e->plan, w);
     }
     if (bytes > 0)
         vs_emit_after(e, vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_STORAGE_READ,

@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "hw/machine.h"
 #include "plan/train.h"
+#include "plan/train_host.h"
 
 /* bitsandbytes gets the tensor as it is stored, and packs it on the device. */
 static bool quantizes_on_load(const struct vs_plan *plan, const struct vs_weight *w) {
@@ -204,6 +205,7 @@ static void load_by_tensor(struct vs_emit *e, vs_buffer_id *arrived) {
         vs_emit_retake(e, plan->weights[i].original);
         vs_emit_retake(e, plan->weights[i].master);
     }
+    vs_emit_host_buffers(e);
 }
 
 bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struct vs_phase *phase,

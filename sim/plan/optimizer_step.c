@@ -2,6 +2,7 @@
  */
 #include "engine/engine.h"
 #include "plan/train.h"
+#include "plan/train_host.h"
 
 /* bitsandbytes pages only states of at least this many elements, and keeps small ones in fp32
  * (bitsandbytes/optim/optimizer.py: get_state_buffer, min_8bit_size). */
@@ -24,7 +25,10 @@ static uint64_t state_bytes(const struct vs_plan *plan, const struct vs_trained 
 
 static vs_buffer_id make(struct vs_plan *plan, const char *what, int32_t layer, enum vs_tag tag,
                          uint64_t bytes) {
-    enum vs_home home = plan->optimizer_on_cpu ? VS_HOME_HOST : VS_HOME_GPU;
+    bool on_disk = plan->optimizer_on_disk && tag == VS_TAG_OPTIMIZER;
+    enum vs_home home = on_disk                  ? VS_HOME_STORAGE
+                        : plan->optimizer_on_cpu ? VS_HOME_HOST
+                                                 : VS_HOME_GPU;
     struct vs_buffer b = {
         .what = what, .layer = layer, .home = (uint8_t)home, .tag = (uint8_t)tag, .bytes = bytes};
     return vs_plan_buffer(plan, &b);
@@ -127,7 +131,7 @@ bool vs_plan_train_buffers(struct vs_plan *plan, struct vs_err *err) {
             (w->adapter_rank > 0 && !train_adapter(plan, w)))
             return vs_err_nomem(err);
     }
-    return true;
+    return vs_plan_host_buffers(plan) ? true : vs_err_nomem(err);
 }
 
 /* Traffic of the update: parameter and states read and written, gradient read; a master copy is
@@ -167,13 +171,6 @@ static double take_states(struct vs_emit *e) {
     return bytes;
 }
 
-/* Elements that the step works on at once: stage 3 of DeepSpeed goes by tiles. */
-static uint64_t tile_elements(const struct vs_plan *plan) {
-    const struct vs_values *axes = &plan->c->axes;
-    bool tiled = plan->shard.weights && vs_given(axes, VS_AXIS_ZERO_TILE);
-    return tiled ? (uint64_t)vs_count(axes, VS_AXIS_ZERO_TILE) : UINT64_MAX;
-}
-
 /* foreach makes one more copy of all parameters while it works (the denominators); mixed precision
  * an fp32 copy of the gradients. */
 static void update_at_once(struct vs_emit *e, double bytes) {
@@ -181,7 +178,7 @@ static void update_at_once(struct vs_emit *e, double bytes) {
     const struct vs_optimizer *o = &plan->optimizer;
     bool wider = plan->precision.master > plan->precision.grad;
     bool copies = !plan->optimizer_on_cpu && (o->foreach || wider);
-    uint64_t left = tile_elements(plan);
+    uint64_t left = vs_tile_elements(plan);
     size_t first = plan->buffers.count;
     for (size_t i = 0; copies && i < plan->trained.count; i++) {
         const struct vs_trained *one = &plan->trained.at[i];
@@ -274,8 +271,11 @@ bool vs_emit_optimizer_step(struct vs_plan *plan, struct vs_phase *phase, struct
         return vs_emit_end(&e, err);
     vs_emit_ensure(&e, plan->reduce_bucket);
     double bytes = take_states(&e);
-    if (!plan->optimizer.paged)
+    if (plan->optimizer_on_disk)
+        vs_emit_disk_update(&e, bytes * OTHER_PASSES);
+    else if (!plan->optimizer.paged)
         update_at_once(&e, bytes);
+    vs_emit_disk_weights(&e);
     if (plan->optimizer_on_cpu && !plan->streaming)
         copy_up(&e);
     gather_weights(&e);

@@ -64,6 +64,7 @@ enum vs_work_kind {
     VS_WORK_CPU_ATTENTION,
     VS_WORK_CPU_OPTIMIZER,
     VS_WORK_STORAGE_READ,
+    VS_WORK_STORAGE_WRITE,
     VS_WORK_SYNC, /* the host waits for what this depends on */
     VS_WORK_KIND_COUNT
 };
@@ -286,6 +287,11 @@ struct vs_plan {
     vs_buffer_id reduce_bucket; /* gradients on their way to the other ranks, or VS_NO_BUFFER */
     double lora_dropout;
     bool optimizer_on_cpu;
+    bool optimizer_on_disk; /* its states, between updates on the CPU */
+    struct {
+        vs_buffer_id first;
+        uint32_t count;
+    } host_buffers; /* that last, in a row: see plan/train_host.h */
     VS_VEC(struct vs_trained) trained;
 
     VS_VEC(struct vs_buffer) buffers;

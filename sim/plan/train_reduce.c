@@ -57,7 +57,8 @@ static void grad(struct vs_train *t, vs_buffer_id held, uint64_t whole_bytes) {
     if (!vs_on_gpu(b.home)) {
         /* It arrives in the type of backward, where the engine adds up in a wider one. */
         bool widened = vs_engine_number(t->plan->c->engine, "host_grad_bytes", NULL, 0) > 0;
-        grad_to_host(t, held, widened ? vs_shard(t->plan, sharded, whole_bytes) : b.bytes);
+        uint64_t bytes = vs_shard(t->plan, sharded, whole_bytes);
+        grad_to_host(t, held, widened ? bytes : bytes / t->cb * t->plan->precision.grad);
     } else if (!own_stream) {
         vs_emit_accumulate(&t->e, held);
     }

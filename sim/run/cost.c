@@ -145,6 +145,13 @@ static void peer_rates(struct vs_rates *r, const struct source *s, const struct 
     r->collective_s = number(s, "collective_s", 0) + (r->ranks - 1) * rank_s;
 }
 
+/* The ranks of a node do the same at the same time: each has its part of what the node has once. */
+static void share_host(struct vs_rates *r) {
+    r->capacity[VS_PART_HOST_MEMORY] /= r->node_ranks;
+    r->capacity[VS_PART_HOST_COMPUTE] /= r->node_ranks;
+    r->capacity[VS_PART_STORAGE] /= r->node_ranks;
+}
+
 static void host_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
     const struct vs_host *h = c->machine->host;
     double bandwidth = h->bandwidth_bytes_per_s.value;
@@ -162,8 +169,12 @@ static void host_rates(struct vs_rates *r, const struct source *s, const struct 
     r->cpu_attention_flops = h->attention_flops.value * number(s, "cpu_attention_scale", 1);
     r->storage_fraction = number(s, "storage_fraction", 1);
     r->capacity[VS_PART_HOST_COMPUTE] = r->cpu_flops;
-    r->capacity[VS_PART_STORAGE] =
-        c->machine->storage ? c->machine->storage->read_bytes_per_s.value : 1;
+    const struct vs_storage *disk = c->machine->storage;
+    r->capacity[VS_PART_STORAGE] = disk ? disk->read_bytes_per_s.value : 1;
+    r->storage_write_slowdown =
+        disk ? disk->read_bytes_per_s.value / disk->write_bytes_per_s.value : 1;
+    if (c->task == VS_TASK_TRAIN)
+        share_host(r);
 }
 
 void vs_rates_init(struct vs_rates *r, const struct vs_case *c, size_t device) {
@@ -340,6 +351,9 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         break;
     case VS_WORK_STORAGE_READ:
         need(&cost, VS_PART_STORAGE, op->bytes / r->storage_fraction);
+        break;
+    case VS_WORK_STORAGE_WRITE:
+        need(&cost, VS_PART_STORAGE, op->bytes / r->storage_fraction * r->storage_write_slowdown);
         break;
     case VS_WORK_NOTHING:
     case VS_WORK_FIXED:

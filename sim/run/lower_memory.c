@@ -149,7 +149,8 @@ static uint64_t power_of_two(uint64_t bytes) {
 }
 
 static uint64_t size_in_pool(const struct vs_executor *x, const struct vs_buffer *b) {
-    return b->home == VS_HOME_PINNED && x->rounds_pinned ? power_of_two(b->bytes) : b->bytes;
+    bool rounds = b->home == VS_HOME_PINNED && x->rounds_pinned && b->bytes > 0;
+    return rounds ? power_of_two(b->bytes) : b->bytes;
 }
 
 static enum vs_pool_result take(struct vs_executor *x, vs_buffer_id id) {

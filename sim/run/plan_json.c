@@ -31,6 +31,7 @@ static const char *const KINDS[VS_WORK_KIND_COUNT] = {
     [VS_WORK_CPU_ATTENTION] = "cpu_attention",
     [VS_WORK_CPU_OPTIMIZER] = "cpu_optimizer",
     [VS_WORK_STORAGE_READ] = "storage_read",
+    [VS_WORK_STORAGE_WRITE] = "storage_write",
     [VS_WORK_SYNC] = "sync",
 };
 

@@ -101,8 +101,8 @@ static bool try_change(struct remedies *r, const struct change *change, struct v
         !vs_point_fit_layers(r->catalog, &with, &refused))
         return refused.status == VS_ERR_INPUT || (*err = refused, false);
     vs_arena_reset(&r->scratch);
-    if (!vs_point_fits(&r->scratch, &with, &fit, err))
-        return false;
+    if (!vs_point_fits(&r->scratch, &with, &fit, &refused)) /* a strategy may refuse it, too */
+        return refused.status == VS_ERR_INPUT || (*err = refused, false);
     return !fit.fits || add(r, change->set[0].axis, option, err);
 }
 

@@ -1,6 +1,6 @@
-/* Every reader of files: profiles of hardware, models (ours and config.json), engines, DeepSpeed's
- * configurations, workloads, case files. What is read is used: a machine is put together, a model's tensors are counted and a
- * short run is simulated. */
+/* Every reader of files: profiles of hardware, models (ours and config.json), engines, workloads,
+ * configurations of DeepSpeed, case files. What is read is used: a machine is put together, a
+ * model's tensors are counted and a short run is simulated. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

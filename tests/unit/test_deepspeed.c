@@ -51,7 +51,8 @@ static void expect_axes(const struct vs_deepspeed *config, const char *wanted) {
 START_TEST(zero2_offload) {
     struct vs_deepspeed c = read_file("tests/configs/deepspeed/zero2-offload.json");
     expect_axes(&c, "accum=4 optim=adamw precision=mixed-bf16 zero=2 zero-bucket=400MB "
-                    "overlap-comm=on contiguous-grads=on offload-optim=cpu pin-memory=on");
+                    "overlap-comm=on contiguous-grads=on offload-param=none offload-optim=cpu "
+                    "pin-memory=on");
     ck_assert_uint_eq(c.train_batch, 16);
     ck_assert_str_eq(c.train_batch_where,
                      "tests/configs/deepspeed/zero2-offload.json:2:23: at $.train_batch_size");
@@ -80,7 +81,8 @@ END_TEST
 START_TEST(fp32_and_momentum) {
     struct vs_deepspeed c = read_file("tests/configs/deepspeed/zero1-sgd.json");
     expect_axes(&c, "micro-batch=4 optim=sgd-momentum precision=fp32 grad-dtype=fp32 "
-                    "ckpt-offload=cpu zero=1 zero-bucket=200MB overlap-comm=off");
+                    "ckpt-offload=cpu zero=1 zero-bucket=200MB overlap-comm=off offload-param=none "
+                    "offload-optim=none");
 }
 END_TEST
 
@@ -88,9 +90,9 @@ START_TEST(old_and_small_files) {
     struct vs_deepspeed c = read_file(file_of("{}"));
     expect_axes(&c, "");
     c = read_file(file_of("{\"zero_optimization\": {\"stage\": 2, \"cpu_offload\": true}}"));
-    expect_axes(&c, "zero=2 offload-optim=cpu");
+    expect_axes(&c, "zero=2 offload-param=none offload-optim=cpu");
     c = read_file(file_of("{\"zero_optimization\": {\"stage\": 3, \"mics_shard_size\": 8}}"));
-    expect_axes(&c, "zero=3 zero-group=8");
+    expect_axes(&c, "zero=3 zero-group=8 offload-param=none offload-optim=none");
 }
 END_TEST
 
@@ -130,6 +132,7 @@ START_TEST(precedence) {
                    "tests/configs/deepspeed/zero2-offload.json");
     ck_assert_str_eq(word_of(o, "zero"), "2");
     ck_assert_str_eq(word_of(o, "accum"), "4");
+    ck_assert_str_eq(word_of(o, "offload-param"), "none"); /* the workload has cpu */
 }
 END_TEST
 
@@ -163,7 +166,8 @@ START_TEST(wrong_files) {
         {"{\"gradient_accumulation_steps\": 0}", "1"},
         {"{\"zero_optimisation\": {}}",
          "unknown key 'zero_optimisation', expected one of: zero_optimization"},
-        {"{\"zero_optimization\": {\"stages\": 2}}", "unknown key 'stages', expected one of: stage"},
+        {"{\"zero_optimization\": {\"stages\": 2}}",
+         "unknown key 'stages', expected one of: stage"},
         {"{\"zero_optimization\": {\"stage\": 4}}", "3"},
         {"{\"zero_optimization\": {\"stage\": true}}", "expected a whole number"},
         {"{\"zero_optimization\": 2}", "found a number, expected an object"},

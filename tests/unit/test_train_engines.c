@@ -87,8 +87,9 @@ START_TEST(groups_replicate) {
     }
     ck_assert_double_eq(scattered, 2.0 * (double)P);
     ck_assert_double_eq(summed, scattered);
-    ck_assert_uint_eq(lasting(DEEPSPEED "--zero 3 --zero-group 8 --zero-persist 0", VS_TAG_WEIGHTS, true, ""),
-                      2 * P / 8);
+    ck_assert_uint_eq(
+        lasting(DEEPSPEED "--zero 3 --zero-group 8 --zero-persist 0", VS_TAG_WEIGHTS, true, ""),
+        2 * P / 8);
 }
 END_TEST
 
@@ -130,8 +131,7 @@ START_TEST(offloaded_optimizer) {
     ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, false, ""), 12 * P / 8);
     ck_assert_uint_eq(lasting(words, VS_TAG_GRADIENTS, false, ""), 4 * P / 8);
     ck_assert_uint_eq(lasting(words, VS_TAG_WEIGHTS, true, ""), 2 * P);
-    const char *all =
-        DEEPSPEED "--zero 3 --zero-persist 0 --offload-optim cpu --offload-param cpu";
+    const char *all = DEEPSPEED "--zero 3 --zero-persist 0 --offload-optim cpu --offload-param cpu";
     ck_assert_uint_eq(lasting(all, VS_TAG_WEIGHTS, false, "") +
                           lasting(all, VS_TAG_GRADIENTS, false, "") +
                           lasting(all, VS_TAG_OPTIMIZER, false, ""),
