@@ -59,7 +59,7 @@ static uint64_t mix_policies(uint64_t hash, const struct vs_plan *p) {
                                 p->precision.adapter,
                                 o->states,
                                 o->eight_bit,
-                                o->paged,
+                                o->paged + 2u * o->factored + 4u * o->orthogonal,
                                 o->foreach,
                                 o->fused,
                                 p->loss,

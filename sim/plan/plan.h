@@ -165,6 +165,9 @@ struct vs_trained {
     int32_t layer;
     uint64_t params;
     unsigned element; /* bytes of the parameter that is updated */
+    unsigned states;  /* of this one */
+    uint64_t state_elements;
+    uint64_t rows, cols; /* of the matrix that is made orthogonal; 0 = it is not */
     vs_buffer_id grad;
     vs_buffer_id state[2];
     uint32_t pages_of; /* the entry whose state buffers hold its states: paged ones of a layer share
@@ -215,6 +218,9 @@ enum vs_collectives {
 struct vs_optimizer {
     unsigned states; /* 2 = Adam, 1 = momentum, 0 = SGD */
     bool eight_bit, paged;
+    bool factored; /* Adafactor: a matrix's second moment by its rows and columns */
+    bool
+        orthogonal; /* Muon: momentum of the layers' matrices, made orthogonal; Adam for the rest */
     bool foreach, fused; /* foreach copies the parameters once during the step */
     bool in_backward;    /* each gradient is used and freed as soon as it is there */
 };

@@ -115,7 +115,7 @@ static const struct {
     {VS_AXIS_LORA_DROPOUT, VS_AXIS_METHOD, "lora qlora"},
     {VS_AXIS_LORA_SAVE, VS_AXIS_METHOD, "lora qlora"},
     {VS_AXIS_KBIT_UPCAST, VS_AXIS_METHOD, "lora qlora"},
-    {VS_AXIS_OPTIM_IMPL, VS_AXIS_OPTIM, "adamw sgd sgd-momentum"},
+    {VS_AXIS_OPTIM_IMPL, VS_AXIS_OPTIM, "adamw lion sgd sgd-momentum"},
     {VS_AXIS_PREFETCH, VS_AXIS_OFFLOAD, "stream disk"},
     {VS_AXIS_ZERO_LIVE, VS_AXIS_ZERO, "3"},
     {VS_AXIS_ZERO_PREFETCH, VS_AXIS_ZERO, "3"},

@@ -15,10 +15,11 @@ static bool check(const struct vs_plan *plan, const char *axis, const char *word
     if (c->machine->unified)
         return vs_err_at(err, NULL, 0, 0, "--%s %s: %s has one memory for CPU and GPU", axis, word,
                          c->machine->hw);
-    if (plan->optimizer.eight_bit || plan->optimizer.paged)
+    const struct vs_optimizer *o = &plan->optimizer;
+    if (o->eight_bit || o->paged || o->factored || o->orthogonal)
         return vs_err_at(err, NULL, 0, 0,
-                         "--%s %s updates parameters on the CPU, and --optim %s runs on a GPU only "
-                         "(bitsandbytes); expected adamw, sgd or sgd-momentum",
+                         "--%s %s updates parameters on the CPU, and --optim %s runs on a GPU "
+                         "only; expected adamw, lion, sgd or sgd-momentum",
                          axis, word, c->axes.at[VS_AXIS_OPTIM].text);
     if (sharded_only && vs_count(&c->axes, VS_AXIS_ZERO) < 1)
         return vs_err_at(err, NULL, 0, 0,

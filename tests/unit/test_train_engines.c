@@ -278,6 +278,43 @@ START_TEST(adapted_head) {
 }
 END_TEST
 
+/* bf16: Lion has one state of 2 bytes. Adafactor's are sums of rows and columns in fp32: of four
+ * matrices of 256 x 256 and three of 1024 x 256 in a layer, of embedding and head (4096 x 256), and
+ * norms as they are. Muon has one of matrices in layers, and Adam's two of the rest. */
+START_TEST(states_of_optimizers) {
+#define STATES(optim)                                                                              \
+    lasting(ONE "--engine ideal --method full --precision bf16 --optim " optim, VS_TAG_OPTIMIZER,  \
+            true, "")
+    uint64_t layers = 4ULL * TOY_LINEAR, norms = 4 * 2 * 256 + 256;
+    ck_assert_uint_eq(STATES("adamw"), 2 * 2 * P);
+    ck_assert_uint_eq(STATES("lion"), 2 * P);
+    ck_assert_uint_eq(STATES("adafactor"),
+                      4 * (4 * (4 * 512 + 3 * 1280) + 2 * (4096 + 256) + norms));
+    ck_assert_uint_eq(STATES("muon"), 2 * layers + 2 * 2 * (P - layers));
+    uint64_t eight = STATES("lion8bit");
+    ck_assert_uint_gt(eight, P);
+    ck_assert_uint_lt(eight, P + P / 50); /* scales, and norms in fp32 */
+    ck_assert_uint_eq(STATES("paged-adamw"), 2 * 4 * P);
+}
+END_TEST
+
+/* Muon's update: five steps of 4 m^2 n + 2 m^3 FLOPs for each matrix of m x n. */
+START_TEST(orthogonal_updates) {
+    struct vs_err err = {0};
+    double flops = 0, m = 256, square = 6 * m * m * m, wide = 4 * m * m * 1024 + 2 * m * m * m;
+    forget();
+    sim_plan(&plan, ONE "--engine ideal --method full --precision bf16 --optim muon");
+    ck_assert(vs_emit_optimizer_step(&plan, &phase, &err));
+    for (size_t i = 0; i < phase.ops.count; i++)
+        flops += vs_streq(phase.ops.at[i].what, "orthogonalize") ? phase.ops.at[i].flops : 0;
+    ck_assert_double_eq_tol(flops / (4 * 5 * (4 * square + 3 * wide)), 1, 1e-9);
+    sim_refused(ONE "--engine ideal --method full --optim muon --offload-optim cpu",
+                "--optim muon runs on a GPU only");
+    sim_refused(ONE "--engine ideal --method full --optim adafactor --optim-impl fused",
+                "--optim-impl does not apply to --optim adafactor");
+}
+END_TEST
+
 /* Gradients go as backward makes them: what is held at once is the head and one layer. */
 START_TEST(optimizer_in_backward) {
 #define IN_BACKWARD ONE "--engine torchtune --method full --precision bf16 --optim-in-bwd on "
@@ -352,6 +389,8 @@ int main(void) {
     tcase_add_test(tests, checkpoints_on_host);
     tcase_add_test(tests, saved_modules);
     tcase_add_test(tests, adapted_head);
+    tcase_add_test(tests, states_of_optimizers);
+    tcase_add_test(tests, orthogonal_updates);
     tcase_add_test(tests, optimizer_in_backward);
     tcase_add_test(tests, eight_bit_matrices);
     tcase_add_test(tests, refused);
