@@ -167,9 +167,9 @@ static void host_rates(struct vs_rates *r, const struct source *s, const struct 
     if (vs_is(&c->axes, VS_AXIS_REPACK, "on"))
         r->cpu_flops *= number(s, "cpu_repack_scale", 1);
     r->cpu_attention_flops = h->attention_flops.value * number(s, "cpu_attention_scale", 1);
-    r->storage_fraction = number(s, "storage_fraction", 1);
     r->capacity[VS_PART_HOST_COMPUTE] = r->cpu_flops;
-    const struct vs_storage *disk = c->machine->storage;
+    const struct vs_storage *disk = c->machine->storage; /* without one, files come for nothing */
+    r->storage_fraction = disk ? number(s, "storage_fraction", 1) : 0;
     r->capacity[VS_PART_STORAGE] = disk ? disk->read_bytes_per_s.value : 1;
     r->storage_write_slowdown =
         disk ? disk->read_bytes_per_s.value / disk->write_bytes_per_s.value : 1;
@@ -350,7 +350,7 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         need(&cost, VS_PART_HOST_COMPUTE, op->flops / r->cpu_attention_flops * r->cpu_flops);
         break;
     case VS_WORK_STORAGE_READ:
-        need(&cost, VS_PART_STORAGE, op->bytes / r->storage_fraction);
+        need(&cost, VS_PART_STORAGE, r->storage_fraction > 0 ? op->bytes / r->storage_fraction : 0);
         break;
     case VS_WORK_STORAGE_WRITE:
         need(&cost, VS_PART_STORAGE, op->bytes / r->storage_fraction * r->storage_write_slowdown);

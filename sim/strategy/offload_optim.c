@@ -29,9 +29,10 @@ static bool check(const struct vs_plan *plan, const char *axis, const char *word
         return vs_err_at(err, NULL, 0, 0,
                          "--%s nvme is part of ZeRO's stage 3; expected --zero 3, or cpu", axis);
     if (vs_streq(word, "nvme") && !c->machine->storage)
-        return vs_err_at(err, NULL, 0, 0,
-                         "--%s nvme: %s has no storage; expected cpu, or --storage NAME", axis,
-                         c->machine->name);
+        return vs_err_at(
+            err, NULL, 0, 0,
+            "--%s nvme: the machine of %s has no storage; expected cpu, or --storage NAME", axis,
+            c->machine->hw);
     return true;
 }
 

@@ -24,8 +24,9 @@ static bool check(const struct vs_plan *plan, const char *word, struct vs_err *e
                          "--offload-param %s is part of ZeRO's stage 3; expected --zero 3", word);
     if (vs_streq(word, "nvme") && !c->machine->storage)
         return vs_err_at(err, NULL, 0, 0,
-                         "--offload-param nvme: %s has no storage; expected cpu, or --storage NAME",
-                         c->machine->name);
+                         "--offload-param nvme: the machine of %s has no storage; expected cpu, or "
+                         "--storage NAME",
+                         c->machine->hw);
     return true;
 }
 

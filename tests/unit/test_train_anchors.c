@@ -251,6 +251,15 @@ START_TEST(refused) {
     sim_refused("--hw h100-sxm --model toy --task train --engine deepspeed --zero 0 "
                 "--offload-optim cpu",
                 "is part of ZeRO's stages 1 to 3; expected --zero 1, 2 or 3");
+    sim_refused(INFINITY_OF("--offload-optim nvme --storage none"),
+                "--offload-optim nvme: the machine of h100-sxm has no storage; expected cpu, or "
+                "--storage NAME");
+    sim_refused(INFINITY_OF("--offload-optim cpu --offload-param nvme --storage none"),
+                "--offload-param nvme: the machine of h100-sxm has no storage");
+    sim_refused("--hw h100-sxm --model toy --task generate --engine deepspeed --offload disk "
+                "--storage none",
+                "--offload disk: the machine of h100-sxm has no storage");
+    ck_assert(sim_run(INFINITY_OF("--storage none"))->fits); /* loading is not what is asked */
     sim_refused(INFINITY_OF("--optim adamw8bit --offload-optim cpu"),
                 "--optim adamw8bit runs on a GPU only");
     sim_refused("--hw h100-sxm --model toy --task train --engine ideal --ckpt every:0", "every:0");
