@@ -104,17 +104,24 @@ static bool choose_link(struct building *b, struct vs_err *err) {
     return true;
 }
 
+/* "none": nothing stands in it. */
+static bool read_storage(struct building *b, const char *name, struct vs_err *err) {
+    if (vs_streq(name, "none"))
+        return true;
+    b->storage = VS_NEW(b->arena, struct vs_storage);
+    return b->storage ? vs_storage_load(b->arena, name, b->storage, err) : vs_err_nomem(err);
+}
+
 static bool read_parts(struct building *b, struct vs_err *err) {
     const struct vs_machine_request *q = b->request;
     b->host = VS_NEW(b->arena, struct vs_host);
-    b->storage = VS_NEW(b->arena, struct vs_storage);
-    if (!b->host || !b->storage)
+    if (!b->host)
         return vs_err_nomem(err);
     const char *host = q->host ? q->host : b->choice.host;
     if (!vs_host_load(b->arena, host ? host : b->board.host, b->host, err))
         return false;
     const char *storage = host && b->host->storage ? b->host->storage : b->board.storage;
-    if (!vs_storage_load(b->arena, q->storage ? q->storage : storage, b->storage, err))
+    if (!read_storage(b, q->storage ? q->storage : storage, err))
         return false;
     if (!vs_num_known(b->host->reserved_bytes))
         b->host->reserved_bytes = b->board.reserved_bytes;
@@ -326,7 +333,7 @@ static const char *full_name(struct building *b, struct vs_err *err) {
     if (q->link)
         vs_text_printf(&text, ", link %s", b->link->name);
     if (q->storage)
-        vs_text_printf(&text, ", storage %s", b->storage->name);
+        vs_text_printf(&text, ", storage %s", b->storage ? b->storage->name : "none");
     const char *name = text.failed ? NULL : vs_arena_strdup(b->arena, vs_text_str(&text));
     vs_text_release(&text);
     if (!name)

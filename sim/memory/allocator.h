@@ -23,9 +23,11 @@ struct vs_allocator_ops {
     void (*close)(struct vs_pool *pool);
     void (*reset)(struct vs_pool *pool);
     /* 0 < bytes <= VS_POOL_LIMIT_BYTES. */
-    enum vs_pool_result (*alloc)(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
-                                 vs_block *block);
+    enum vs_pool_result (*alloc)(struct vs_pool *pool, unsigned stream, uint64_t bytes,
+                                 enum vs_tag tag, vs_block *block);
     void (*release)(struct vs_pool *pool, vs_block block); /* a held block of this allocator */
+    void (*retire)(struct vs_pool *pool, vs_block block);  /* NULL: as release */
+    void (*settle)(struct vs_pool *pool);                  /* NULL: nothing is ever retired */
     void (*empty_cache)(struct vs_pool *pool);
 };
 extern const struct vs_allocator_ops vs_allocator_bump;

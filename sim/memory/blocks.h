@@ -15,7 +15,12 @@ enum vs_block_state {
     VS_BLOCK_HOLE,   /* expandable segments: address space without memory */
 };
 
-enum vs_block_kind { VS_BLOCK_OF_ALLOCATOR, VS_BLOCK_RAW, VS_BLOCK_MANAGED };
+enum vs_block_kind {
+    VS_BLOCK_OF_ALLOCATOR,
+    VS_BLOCK_RAW,
+    VS_BLOCK_MANAGED,
+    VS_BLOCK_RETIRED /* caching: given back, while other streams may still use it */
+};
 
 struct vs_block_record {
     union {
@@ -28,13 +33,14 @@ struct vs_block_record {
         after; /* caching: neighbours in the segment; managed: older and newer in LRU */
     union {
         struct {
-            uint32_t left, right; /* caching, while cached or a hole: children in a free list */
+            uint32_t left, right; /* caching, while cached or a hole: children in a free list;
+                                     while retired: left = the next of its stream */
         };
         uint64_t populated_bytes; /* managed: from the block's start on; what was ever touched */
     };
     uint32_t priority; /* of the slot, for the free lists: a pseudo-random number */
     uint8_t state, kind, tag;
-    uint8_t small; /* caching: of the small pool */
+    uint8_t list; /* caching: its free list, see vs_caching_list */
 };
 
 struct vs_blocks {

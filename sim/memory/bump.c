@@ -24,8 +24,9 @@ static uint64_t round_up(const struct vs_pool_spec *spec, uint64_t bytes) {
     return pad > VS_POOL_LIMIT_BYTES ? bytes : bytes + pad; /* no granularity is that coarse */
 }
 
-static enum vs_pool_result bump_alloc(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
-                                      vs_block *block) {
+static enum vs_pool_result bump_alloc(struct vs_pool *pool, unsigned stream, uint64_t bytes,
+                                      enum vs_tag tag, vs_block *block) {
+    (void)stream; /* nothing is used again, so nobody has to wait */
     if (!vs_blocks_reserve(&pool->blocks, 1, &pool->growths_left))
         return VS_POOL_NOMEM;
     uint64_t size_bytes = round_up(&pool->spec, bytes);

@@ -1,9 +1,10 @@
-/* PyTorch's CUDA caching allocator for one stream, without CUDA graphs and garbage collection (off
- * by default): c10/cuda/CUDACachingAllocator.cpp, commit 001074d2. The steps of a request, their
- * order and every bound are those of `malloc` there. */
+/* PyTorch's CUDA caching allocator, without CUDA graphs and garbage collection (off by default):
+ * c10/cuda/CUDACachingAllocator.cpp, commit 001074d2. The steps of a request, their order and every
+ * bound are those of `malloc` there. */
 #include "memory/caching.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t cached_mix(const struct vs_block_record *block) {
     return vs_mix(block->address, block->size_bytes | VS_BLOCK_CACHED);
@@ -63,10 +64,11 @@ static void configure(struct vs_caching *caching, const struct vs_pool_spec *spe
 
 static void caching_reset(struct vs_pool *pool) {
     struct vs_caching *caching = pool->allocator;
-    for (int small = 0; small < 2; small++) {
-        vs_free_list_clear(&caching->cached[small]);
-        caching->holes[small] = 0;
+    for (int list = 0; list < VS_CACHING_LISTS; list++) {
+        vs_free_list_clear(&caching->cached[list]);
+        caching->holes[list] = 0;
     }
+    memset(caching->retired, 0, sizeof caching->retired);
     vs_address_space_reset(&caching->space);
 }
 
@@ -89,14 +91,14 @@ void vs_caching_cache(struct vs_pool *pool, uint32_t block) {
     struct vs_caching *caching = pool->allocator;
     struct vs_block_record *record = &pool->blocks.at[block];
     record->state = VS_BLOCK_CACHED;
-    vs_free_list_insert(&caching->cached[record->small], pool->blocks.at, block);
+    vs_free_list_insert(&caching->cached[record->list], pool->blocks.at, block);
     pool->layout += cached_mix(record);
 }
 
 void vs_caching_uncache(struct vs_pool *pool, uint32_t block) {
     struct vs_caching *caching = pool->allocator;
     const struct vs_block_record *record = &pool->blocks.at[block];
-    vs_free_list_remove(&caching->cached[record->small], pool->blocks.at, block);
+    vs_free_list_remove(&caching->cached[record->list], pool->blocks.at, block);
     pool->layout -= cached_mix(record);
 }
 
@@ -106,7 +108,7 @@ void vs_caching_merge(struct vs_pool *pool, uint32_t block, uint32_t other) {
     if (other == 0 || at[other].state != at[block].state)
         return;
     if (at[other].state == VS_BLOCK_HOLE)
-        vs_holes_remove(&caching->holes[at[other].small], at, other);
+        vs_holes_remove(&caching->holes[at[other].list], at, other);
     else
         vs_caching_uncache(pool, other);
     at[block].size_bytes += at[other].size_bytes;
@@ -132,7 +134,7 @@ uint32_t vs_caching_split(struct vs_pool *pool, uint32_t block, uint64_t size_by
     high->after = low->after;
     high->state = low->state;
     high->kind = VS_BLOCK_OF_ALLOCATOR;
-    high->small = low->small;
+    high->list = low->list;
     if (low->after != 0)
         pool->blocks.at[low->after].before = rest;
     low->after = rest;
@@ -141,9 +143,9 @@ uint32_t vs_caching_split(struct vs_pool *pool, uint32_t block, uint64_t size_by
 }
 
 /* get_free_block: the best fit, unless it is rejected (no other candidate is tried); 0 = none. */
-static uint32_t find_fit(const struct vs_pool *pool, bool small, uint64_t size_bytes) {
+static uint32_t find_fit(const struct vs_pool *pool, uint8_t list, uint64_t size_bytes) {
     const struct vs_caching *caching = pool->allocator;
-    uint32_t block = vs_free_list_at_least(&caching->cached[small], pool->blocks.at, size_bytes, 0);
+    uint32_t block = vs_free_list_at_least(&caching->cached[list], pool->blocks.at, size_bytes, 0);
     if (block == 0)
         return 0;
     if (caching->expandable)
@@ -158,10 +160,10 @@ static uint32_t find_fit(const struct vs_pool *pool, bool small, uint64_t size_b
 }
 
 /* alloc_block: a block in no list, or 0 when the driver refuses. */
-static uint32_t new_segment(struct vs_pool *pool, bool small, uint64_t size_bytes) {
+static uint32_t new_segment(struct vs_pool *pool, uint8_t list, uint64_t size_bytes) {
     struct vs_caching *caching = pool->allocator;
     if (caching->expandable)
-        return vs_expandable_grow(pool, small, size_bytes);
+        return vs_expandable_grow(pool, list, size_bytes);
     uint64_t segment_bytes = vs_caching_segment(size_bytes);
     caching->asked_bytes = segment_bytes;
     if (!vs_driver_take(pool, segment_bytes))
@@ -174,8 +176,8 @@ static uint32_t new_segment(struct vs_pool *pool, bool small, uint64_t size_byte
     record->after = 0;
     record->state = VS_BLOCK_CACHED;
     record->kind = VS_BLOCK_OF_ALLOCATOR;
-    record->small = small;
-    pool->layout += vs_mix(record->address + VS_MIX_SEGMENT, segment_bytes);
+    record->list = list;
+    pool->layout += vs_mix(record->address + VS_MIX_SEGMENT, segment_bytes + list);
     return block;
 }
 
@@ -188,18 +190,47 @@ static void free_segment(struct vs_pool *pool, uint32_t block) {
     struct vs_caching *caching = pool->allocator;
     const struct vs_block_record *record = &pool->blocks.at[block];
     vs_caching_uncache(pool, block);
-    pool->layout -= vs_mix(record->address + VS_MIX_SEGMENT, record->size_bytes);
+    pool->layout -= vs_mix(record->address + VS_MIX_SEGMENT, record->size_bytes + record->list);
     vs_address_space_give(&caching->space, record->address, record->size_bytes);
     vs_driver_give(pool, record->size_bytes);
     vs_blocks_give(&pool->blocks, block);
 }
 
+/* free_block: a held block that nobody counts any more joins its free neighbours. */
+static void free_block(struct vs_pool *pool, uint32_t block) {
+    struct vs_block_record *record = &pool->blocks.at[block];
+    pool->layout -= held_mix(record);
+    record->state = VS_BLOCK_CACHED;
+    vs_caching_merge(pool, block, record->before);
+    vs_caching_merge(pool, block, record->after);
+    vs_caching_cache(pool, block);
+}
+
+/* process_events: retired blocks of a stream are free, but for the newest `kept`. */
+static void reclaim(struct vs_pool *pool, unsigned stream, uint32_t kept) {
+    struct vs_caching *caching = pool->allocator;
+    struct vs_retired *retired = &caching->retired[stream];
+    while (retired->count > kept) {
+        uint32_t block = retired->first;
+        retired->first = pool->blocks.at[block].left;
+        if (--retired->count == 0)
+            retired->last = 0;
+        pool->blocks.at[block].kind = VS_BLOCK_OF_ALLOCATOR;
+        free_block(pool, block);
+    }
+}
+
+static void caching_settle(struct vs_pool *pool) {
+    for (unsigned stream = 0; stream < VS_POOL_STREAMS; stream++)
+        reclaim(pool, stream, 0);
+}
+
 /* release_available_cached_blocks: with a finite max_split, the smallest cached segment that would
  * do, or else oversize ones from the largest down until their sum would. PyTorch does not allow a
  * max_split at which oversize blocks can be parts of a segment; such blocks stay here. */
-static bool free_oversize(struct vs_pool *pool, bool small, uint64_t size_bytes) {
+static bool free_oversize(struct vs_pool *pool, uint8_t index, uint64_t size_bytes) {
     struct vs_caching *caching = pool->allocator;
-    const struct vs_free_list *list = &caching->cached[small];
+    const struct vs_free_list *list = &caching->cached[index];
     if (caching->max_split_bytes == UINT64_MAX || caching->expandable)
         return false;
     if (size_bytes < caching->max_split_bytes)
@@ -224,10 +255,11 @@ static bool free_oversize(struct vs_pool *pool, bool small, uint64_t size_bytes)
     return freed_bytes >= size_bytes;
 }
 
-/* release_cached_blocks. The order in which blocks go makes no difference to what is left; blocks
- * that appear on the way hold no whole page. */
+/* release_cached_blocks, which waits for all streams first. The order in which blocks go makes no
+ * difference to what is left; blocks that appear on the way hold no whole page. */
 static void caching_empty_cache(struct vs_pool *pool) {
     const struct vs_caching *caching = pool->allocator;
+    caching_settle(pool);
     for (uint32_t i = 1; i < pool->blocks.count; i++) {
         const struct vs_block_record *record = &pool->blocks.at[i];
         if (record->state != VS_BLOCK_CACHED)
@@ -240,23 +272,23 @@ static void caching_empty_cache(struct vs_pool *pool) {
 }
 
 /* Steps 6 to 9 of a request: the driver, then what the cache can give up. */
-static uint32_t acquire(struct vs_pool *pool, bool small, uint64_t size_bytes, uint64_t requested,
+static uint32_t acquire(struct vs_pool *pool, uint8_t list, uint64_t size_bytes, uint64_t requested,
                         enum vs_tag tag, enum vs_pool_result *result) {
     const struct vs_caching *caching = pool->allocator;
-    uint32_t block = new_segment(pool, small, size_bytes);
-    if (block == 0 && free_oversize(pool, small, size_bytes))
-        block = new_segment(pool, small, size_bytes);
+    uint32_t block = new_segment(pool, list, size_bytes);
+    if (block == 0 && free_oversize(pool, list, size_bytes))
+        block = new_segment(pool, list, size_bytes);
     if (block != 0)
         return block;
     caching_empty_cache(pool);
     pool->stats.retries++;
     *result = VS_POOL_RETRIED;
-    block = new_segment(pool, small, size_bytes);
+    block = new_segment(pool, list, size_bytes);
     if (block != 0)
         return block;
     *result = VS_POOL_OOM;
     vs_pool_fail(pool, requested, caching->asked_bytes, tag);
-    return new_segment(pool, small, size_bytes); /* there is no ceiling any more */
+    return new_segment(pool, list, size_bytes); /* there is no ceiling any more */
 }
 
 static bool should_split(const struct vs_caching *caching, bool small, uint64_t size_bytes,
@@ -266,25 +298,27 @@ static bool should_split(const struct vs_caching *caching, bool small, uint64_t 
     return size_bytes < caching->max_split_bytes && rest_bytes > VS_CACHING_SMALL_BYTES;
 }
 
-static enum vs_pool_result caching_alloc(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
-                                         vs_block *block) {
+static enum vs_pool_result caching_alloc(struct vs_pool *pool, unsigned stream, uint64_t bytes,
+                                         enum vs_tag tag, vs_block *block) {
     struct vs_caching *caching = pool->allocator;
     uint64_t size_bytes = vs_caching_round(caching->divisions, bytes);
     bool small = size_bytes <= VS_CACHING_SMALL_BYTES;
+    uint8_t list = vs_caching_list(stream, small);
     /* A fresh segment and what is split off; expandable segments see to theirs. */
     bool ready = caching->expandable ? vs_expandable_reserve(pool, size_bytes)
                                      : vs_blocks_reserve(&pool->blocks, 2, &pool->growths_left);
     if (!ready)
         return VS_POOL_NOMEM;
     enum vs_pool_result result = VS_POOL_OK;
-    uint32_t found = find_fit(pool, small, size_bytes);
+    reclaim(pool, stream, pool->spec.in_flight_blocks[stream]);
+    uint32_t found = find_fit(pool, list, size_bytes);
     if (found != 0) {
         vs_caching_uncache(pool, found);
     } else {
         uint64_t segment_bytes = vs_caching_segment(size_bytes);
         if (!vs_address_space_reserve(&caching->space, segment_bytes, &pool->growths_left))
             return VS_POOL_NOMEM;
-        found = acquire(pool, small, size_bytes, bytes, tag, &result);
+        found = acquire(pool, list, size_bytes, bytes, tag, &result);
         if (found == 0)
             return VS_POOL_NOMEM;
     }
@@ -302,13 +336,25 @@ static enum vs_pool_result caching_alloc(struct vs_pool *pool, uint64_t bytes, e
 }
 
 static void caching_release(struct vs_pool *pool, vs_block block) {
+    vs_pool_drop(pool, &pool->blocks.at[block]);
+    free_block(pool, block);
+}
+
+/* free of a block that other streams used (record_stream): it no longer counts as allocated, and is
+ * free once they are through. */
+static void caching_retire(struct vs_pool *pool, vs_block block) {
+    struct vs_caching *caching = pool->allocator;
     struct vs_block_record *record = &pool->blocks.at[block];
+    struct vs_retired *retired = &caching->retired[record->list / 2];
     vs_pool_drop(pool, record);
-    pool->layout -= held_mix(record);
-    record->state = VS_BLOCK_CACHED;
-    vs_caching_merge(pool, block, record->before);
-    vs_caching_merge(pool, block, record->after);
-    vs_caching_cache(pool, block);
+    record->kind = VS_BLOCK_RETIRED;
+    record->left = 0;
+    if (retired->last != 0)
+        pool->blocks.at[retired->last].left = block;
+    else
+        retired->first = block;
+    retired->last = block;
+    retired->count++;
 }
 
 const struct vs_allocator_ops vs_allocator_caching = {
@@ -317,5 +363,7 @@ const struct vs_allocator_ops vs_allocator_caching = {
     .reset = caching_reset,
     .alloc = caching_alloc,
     .release = caching_release,
+    .retire = caching_retire,
+    .settle = caching_settle,
     .empty_cache = caching_empty_cache,
 };

@@ -18,9 +18,24 @@
 #define VS_CACHING_LARGE_SEGMENT_BYTES (20ULL << 20) /* kLargeBuffer */
 #define VS_CACHING_ROUND_LARGE_BYTES (2ULL << 20)    /* kRoundLarge */
 
+/* Each stream has its own free blocks, large ones and small ones: a block never changes the list
+ * in which its segment began. */
+enum { VS_CACHING_LISTS = 2 * VS_POOL_STREAMS };
+static inline uint8_t vs_caching_list(unsigned stream, bool small) {
+    return (uint8_t)(2 * stream + small);
+}
+static inline bool vs_caching_is_small(uint8_t list) { return list % 2 == 1; }
+
+/* Blocks of one stream that were retired, the oldest first. */
+struct vs_retired {
+    uint32_t first, last; /* 0 = none */
+    uint32_t count;
+};
+
 struct vs_caching {
-    struct vs_free_list cached[2]; /* [small] */
-    uint32_t holes[2];             /* [small]; expandable segments only */
+    struct vs_free_list cached[VS_CACHING_LISTS];
+    uint32_t holes[VS_CACHING_LISTS]; /* expandable segments only */
+    struct vs_retired retired[VS_POOL_STREAMS];
     struct vs_address_space space;
     uint64_t max_split_bytes; /* UINT64_MAX = unlimited */
     uint64_t max_non_split_rounding_bytes;
@@ -47,7 +62,7 @@ uint32_t vs_caching_split(struct vs_pool *pool, uint32_t block, uint64_t size_by
 
 /* Expandable segments: maps pages until a cached block of `size_bytes` exists and takes it from its
  * list; 0 when the driver refuses (caching->asked_bytes says what was asked for). */
-uint32_t vs_expandable_grow(struct vs_pool *pool, bool small, uint64_t size_bytes);
+uint32_t vs_expandable_grow(struct vs_pool *pool, uint8_t list, uint64_t size_bytes);
 /* The best fit among blocks from `block` on, which is the smallest that is large enough: by the
  * size to which they could grow. */
 uint32_t vs_expandable_prefer(const struct vs_pool *pool, uint32_t block);

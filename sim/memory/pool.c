@@ -153,15 +153,20 @@ static bool countable(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag) {
     return false;
 }
 
-enum vs_pool_result vs_pool_alloc(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
-                                  vs_block *block) {
+enum vs_pool_result vs_pool_alloc_on(struct vs_pool *pool, unsigned stream, uint64_t bytes,
+                                     enum vs_tag tag, vs_block *block) {
     *block = 0;
     if (bytes == 0)
         return VS_POOL_OK;
     tag = known_tag(tag);
     if (!countable(pool, bytes, tag))
         return VS_POOL_NOMEM;
-    return pool->ops->alloc(pool, bytes, tag, block);
+    return pool->ops->alloc(pool, stream < VS_POOL_STREAMS ? stream : 0, bytes, tag, block);
+}
+
+enum vs_pool_result vs_pool_alloc(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
+                                  vs_block *block) {
+    return vs_pool_alloc_on(pool, 0, bytes, tag, block);
 }
 
 enum vs_pool_result vs_pool_alloc_raw(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
@@ -219,7 +224,23 @@ void vs_pool_release_block(struct vs_pool *pool, vs_block block) {
         vs_driver_give_raw(pool, record->size_bytes, (enum vs_tag)record->tag);
         vs_blocks_give(&pool->blocks, block);
         break;
+    case VS_BLOCK_RETIRED: /* nobody holds it */
+        break;
     }
+}
+
+void vs_pool_retire(struct vs_pool *pool, vs_block block) {
+    if (!is_held(pool, block))
+        return;
+    if (pool->ops->retire != NULL && pool->blocks.at[block].kind == VS_BLOCK_OF_ALLOCATOR)
+        pool->ops->retire(pool, block);
+    else
+        vs_pool_release_block(pool, block);
+}
+
+void vs_pool_settle(struct vs_pool *pool) {
+    if (pool->ops->settle != NULL)
+        pool->ops->settle(pool);
 }
 
 void vs_pool_empty_cache(struct vs_pool *pool) { pool->ops->empty_cache(pool); }

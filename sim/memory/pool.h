@@ -7,14 +7,18 @@
  *   buffers, host malloc).
  *
  * - caching: PyTorch's CUDA caching allocator (rounding, small and large segments, best fit,
- *   splitting, expandable segments, emptying the cache and retrying), for one stream.
+ *   splitting, expandable segments, emptying the cache and retrying). Free blocks belong to the
+ *   stream that asked for their segment, and serve that stream only.
  *
  * `vs_pool_alloc_raw` goes past the allocator to the driver (contexts, communicators), and
  * `vs_pool_alloc_managed`, in a pool that has a `backing` pool, makes pages of 2 MiB that live in
  * either and migrate when touched.
  *
  * Real allocators act in the order in which the host issues work, not in the order in which a
- * device finishes it. So does a pool: it has no clock.
+ * device finishes it. So does a pool: it has no clock. A block that a second stream uses is
+ * *retired* instead of released (record_stream): the host has given it up, but the device may still
+ * be at work on it, so it serves nobody until a later request of its stream finds more than
+ * `in_flight_blocks` retired ones behind it, or the device is drained (vs_pool_settle).
  *
  * When a request fails the pool keeps the first vs_oom and, from then on, has no ceiling: the
  * caller may stop, or go on to learn how much would have been needed.
@@ -38,17 +42,22 @@ const char *vs_tag_name(enum vs_tag tag);
 
 enum vs_allocator { VS_ALLOC_BUMP, VS_ALLOC_CACHING };
 
+/* Streams are numbers below this; stream 0 is the one that computes. */
+enum { VS_POOL_STREAMS = 3 };
+
 struct vs_pool_spec {
     const char *name;        /* not copied: must outlive the pool */
     uint64_t capacity_bytes; /* UINT64_MAX = no ceiling */
     enum vs_allocator allocator;
-    uint64_t granularity_bytes;            /* bump: rounds requests up; 0 = 1 */
-    bool round_to_power_of_two;            /* bump: pinned host memory of PyTorch */
-    bool expandable_segments;              /* caching */
-    uint64_t max_split_bytes;              /* caching; 0 = unlimited */
-    uint64_t max_non_split_rounding_bytes; /* caching; 0 = 20 MiB */
-    unsigned roundup_power2_divisions;     /* caching; 0 = off */
-    struct vs_pool *backing;               /* where managed pages go when they leave; may be NULL */
+    uint64_t granularity_bytes;                 /* bump: rounds requests up; 0 = 1 */
+    bool round_to_power_of_two;                 /* bump: pinned host memory of PyTorch */
+    bool expandable_segments;                   /* caching */
+    uint64_t max_split_bytes;                   /* caching; 0 = unlimited */
+    uint64_t max_non_split_rounding_bytes;      /* caching; 0 = 20 MiB */
+    unsigned roundup_power2_divisions;          /* caching; 0 = off */
+    uint32_t in_flight_blocks[VS_POOL_STREAMS]; /* caching: how many retired blocks of a stream may
+                                                   still be in use when it asks for the next */
+    struct vs_pool *backing; /* where managed pages go when they leave; may be NULL */
 };
 
 /* A block that the caller holds. 0 is never a valid handle. */
@@ -104,11 +113,20 @@ enum vs_pool_result {
  * bytes: a request beyond that gets VS_POOL_NOMEM, with a vs_oom if the pool has a ceiling. */
 enum vs_pool_result vs_pool_alloc(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
                                   vs_block *block);
+/* The same for work on a given stream (one that is not below VS_POOL_STREAMS counts as 0). */
+enum vs_pool_result vs_pool_alloc_on(struct vs_pool *pool, unsigned stream, uint64_t bytes,
+                                     enum vs_tag tag, vs_block *block);
 enum vs_pool_result vs_pool_alloc_raw(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
                                       vs_block *block);
 
 /* Gives a block back; handle 0 and handles that nobody holds are ignored. */
 void vs_pool_release_block(struct vs_pool *pool, vs_block block);
+
+/* The same for a block that another stream may still use: no longer allocated, not yet free. The
+ * handle is no longer the caller's. */
+void vs_pool_retire(struct vs_pool *pool, vs_block block);
+/* The device is drained: all retired blocks are free. */
+void vs_pool_settle(struct vs_pool *pool);
 
 /* Gives cached segments that nobody uses back to the driver (torch.cuda.empty_cache). */
 void vs_pool_empty_cache(struct vs_pool *pool);

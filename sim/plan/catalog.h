@@ -14,9 +14,12 @@ struct vs_catalog;
 struct vs_catalog *vs_catalog_in(struct vs_arena *arena);
 struct vs_arena *vs_catalog_arena(struct vs_catalog *catalog);
 
-struct vs_settings { /* --set */
-    const char *const *paths, *const *values;
+/* What is said beside the values of axes. */
+struct vs_settings {
+    const char *const *paths, *const *values; /* --set */
     size_t count;
+    uint64_t train_batch; /* samples of an optimizer step over all ranks; 0 = nobody says */
+    const char *train_batch_where; /* for messages: "ds.json:3:5: at $.train_batch_size" */
 };
 
 /* The workload that `user` names, or NULL in *workload when it names none. */

@@ -31,14 +31,20 @@ vs_buffer_id vs_emit_take_in(struct vs_emit *e, const struct vs_buffer *buffer) 
     return id;
 }
 
-vs_buffer_id vs_emit_take(struct vs_emit *e, enum vs_tag tag, const char *what, int32_t layer,
-                          uint64_t bytes) {
+vs_buffer_id vs_emit_take_on(struct vs_emit *e, enum vs_stream stream, enum vs_tag tag,
+                             const char *what, int32_t layer, uint64_t bytes) {
     struct vs_buffer b = {.what = what,
                           .layer = layer,
                           .home = (uint8_t)(VS_HOME_GPU + e->device),
                           .tag = (uint8_t)tag,
+                          .stream = (uint8_t)stream,
                           .bytes = bytes};
     return vs_emit_take_in(e, &b);
+}
+
+vs_buffer_id vs_emit_take(struct vs_emit *e, enum vs_tag tag, const char *what, int32_t layer,
+                          uint64_t bytes) {
+    return vs_emit_take_on(e, VS_STREAM_COMPUTE, tag, what, layer, bytes);
 }
 
 void vs_emit_retake(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_TAKE, id); }
@@ -48,6 +54,8 @@ void vs_emit_ensure(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_ENSURE, 
 void vs_emit_accumulate(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_ACCUMULATE, id); }
 
 void vs_emit_give(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_GIVE, id); }
+
+void vs_emit_retire(struct vs_emit *e, vs_buffer_id id) { act(e, VS_MEM_RETIRE, id); }
 
 void vs_emit_touch(struct vs_emit *e, vs_buffer_id id) { use(e, VS_MEM_TOUCH, id, UINT64_MAX); }
 

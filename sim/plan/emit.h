@@ -27,6 +27,9 @@ bool vs_emit_end(struct vs_emit *e, struct vs_err *err);
  * accepts. */
 vs_buffer_id vs_emit_take(struct vs_emit *e, enum vs_tag tag, const char *what, int32_t layer,
                           uint64_t bytes);
+/* The same for a stream of its own. */
+vs_buffer_id vs_emit_take_on(struct vs_emit *e, enum vs_stream stream, enum vs_tag tag,
+                             const char *what, int32_t layer, uint64_t bytes);
 /* The same anywhere. */
 vs_buffer_id vs_emit_take_in(struct vs_emit *e, const struct vs_buffer *buffer);
 /* Takes a buffer that exists in the plan (weights, gradients, states). */
@@ -34,6 +37,8 @@ void vs_emit_retake(struct vs_emit *e, vs_buffer_id id);
 void vs_emit_ensure(struct vs_emit *e, vs_buffer_id id);
 void vs_emit_accumulate(struct vs_emit *e, vs_buffer_id id);
 void vs_emit_give(struct vs_emit *e, vs_buffer_id id);
+/* Gives it while another stream may still use it. */
+void vs_emit_retire(struct vs_emit *e, vs_buffer_id id);
 /* The last operation of a lane of the current device so far. */
 vs_op_id vs_emit_last(const struct vs_emit *e, enum vs_lane lane);
 /* Managed buffers: uses all pages; those of the first `bytes`; `bytes` of pages drawn evenly. */

@@ -1,5 +1,7 @@
 #include "plan/fetch.h"
 
+#include "engine/engine.h"
+
 /* Bytes of a weight while it is in use: sharded fp32 weights are gathered in the compute type. */
 static uint64_t gathered_bytes(const struct vs_plan *plan, const struct vs_weight *w) {
     uint64_t bytes = w->bytes;
@@ -15,7 +17,8 @@ uint64_t vs_unit_fetch_bytes(const struct vs_plan *plan, int32_t unit) {
     uint64_t bytes = 0;
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
-        bool away = (plan->streaming && !vs_on_gpu(w->home)) || plan->shard.weights;
+        bool away =
+            (plan->streaming && !vs_on_gpu(w->home)) || (plan->shard.weights && !w->persists);
         if (w->tensor->layer == unit && away && (unit < 0 || !plan->layers[unit].on_cpu))
             bytes += gathered_bytes(plan, w);
     }
@@ -26,7 +29,7 @@ uint64_t vs_largest_fetch_bytes(const struct vs_plan *plan, int32_t unit) {
     uint64_t most = 0;
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
-        uint64_t bytes = w->tensor->layer == unit ? gathered_bytes(plan, w) : 0;
+        uint64_t bytes = w->tensor->layer == unit && !w->persists ? gathered_bytes(plan, w) : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -46,7 +49,7 @@ static double bytes_on_disk(const struct vs_plan *plan, int32_t unit) {
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
         if (w->tensor->layer == unit && w->home == VS_HOME_STORAGE)
-            bytes += (double)w->bytes;
+            bytes += (double)vs_weight_shard(plan, w);
     }
     return bytes;
 }
@@ -83,6 +86,8 @@ vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes) {
     if (plan->ranks < 2 || !plan->shard.weights)
         return done;
     vs_emit_after(e, done);
+    if (plan->collectives_in_turn)
+        vs_emit_after(e, vs_emit_last(e, VS_LANE_COMPUTE));
     return vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_GATHER,
                                          .lane = VS_LANE_COMM,
                                          .what = "all-gather",
@@ -100,10 +105,12 @@ bool vs_fetch_begin(struct vs_fetch *f, struct vs_plan *plan, bool backward, str
     f->held = VS_NEW_ARRAY(plan->arena, vs_buffer_id, f->use_count);
     f->copied = VS_NEW_ARRAY(plan->arena, vs_op_id, f->use_count);
     f->done = VS_NEW_ARRAY(plan->arena, vs_op_id, f->use_count);
-    if (!f->held || !f->copied || !f->done)
+    f->gathered = VS_NEW_ARRAY(plan->arena, vs_buffer_id, f->use_count);
+    f->result = VS_NO_BUFFER;
+    if (!f->held || !f->copied || !f->done || !f->gathered)
         return vs_err_nomem(err);
     for (uint32_t i = 0; i < f->use_count; i++) {
-        f->held[i] = VS_NO_BUFFER;
+        f->held[i] = f->gathered[i] = VS_NO_BUFFER;
         f->copied[i] = f->done[i] = VS_NO_OP;
     }
     return true;
@@ -116,6 +123,33 @@ static uint32_t layer_of(const struct vs_fetch *f, uint32_t use) {
 /* The turn: the last forward use and the first backward use are of the same layer. */
 static bool is_turn(const struct vs_fetch *f, uint32_t use) {
     return use == f->layers && f->use_count > f->layers;
+}
+
+/* Memory of a unit that is about to be brought: FSDP gathers on a stream of its own. */
+static vs_buffer_id take_unit(struct vs_emit *e, enum vs_tag tag, const char *what, int32_t unit,
+                              uint64_t bytes) {
+    bool own = e->plan->shard.weights && e->plan->collectives != VS_COLLECTIVES_SHARED;
+    return vs_emit_take_on(e, own ? VS_STREAM_GATHER : VS_STREAM_COMPUTE, tag, what, unit, bytes);
+}
+
+static bool copies_out(const struct vs_plan *plan) {
+    return plan->shard.weights && plan->collectives == VS_COLLECTIVES_COPIED;
+}
+
+/* FSDP2 copies what a collective filled into the parameters' own tensors. In forward the
+ * collective's buffer lives until the next unit was copied out, so that the two overlap; in
+ * backward it goes at once (_fsdp_param_group.py: wait_for_unshard). */
+static vs_buffer_id copy_out(struct vs_fetch *f, struct vs_emit *e, vs_buffer_id gathered,
+                             uint64_t bytes, bool forward) {
+    const struct vs_buffer from = e->plan->buffers.at[gathered];
+    vs_emit_give(e, f->result);
+    f->result = VS_NO_BUFFER;
+    vs_buffer_id own = vs_emit_take(e, (enum vs_tag)from.tag, from.what, from.layer, bytes);
+    if (forward)
+        f->result = gathered;
+    else
+        vs_emit_give(e, gathered);
+    return own;
 }
 
 static void copy(struct vs_fetch *f, struct vs_emit *e, uint32_t use) {
@@ -135,7 +169,8 @@ static void copy(struct vs_fetch *f, struct vs_emit *e, uint32_t use) {
     enum vs_tag tag = plan->gather_units ? VS_TAG_GATHERED : VS_TAG_STREAMED;
     uint8_t device = e->device;
     e->device = plan->layers[layer].device;
-    f->held[use] = vs_emit_take(e, tag, "layer weights", (int32_t)layer, bytes);
+    vs_buffer_id unit = take_unit(e, tag, "layer weights", (int32_t)layer, bytes);
+    *(copies_out(plan) ? &f->gathered[use] : &f->held[use]) = unit;
     f->copied[use] = vs_emit_unit_copy(e, (int32_t)layer, bytes);
     e->device = device;
 }
@@ -147,10 +182,34 @@ void vs_fetch_need(struct vs_fetch *f, struct vs_emit *e, uint32_t use) {
         f->next++;
     }
     vs_emit_after(e, f->copied[use]);
+    if (f->gathered[use] != VS_NO_BUFFER)
+        f->held[use] = copy_out(f, e, f->gathered[use], e->plan->buffers.at[f->gathered[use]].bytes,
+                                use < f->layers);
 }
 
 void vs_fetch_done(struct vs_fetch *f, struct vs_emit *e, uint32_t use, vs_op_id last) {
     f->done[use] = last;
-    vs_emit_give(e, f->held[use]);
+    if (e->plan->shard.weights && e->plan->collectives == VS_COLLECTIVES_RECORDED)
+        vs_emit_retire(e, f->held[use]);
+    else
+        vs_emit_give(e, f->held[use]);
     f->held[use] = VS_NO_BUFFER;
+}
+
+vs_buffer_id vs_fetch_root(struct vs_fetch *f, struct vs_emit *e) {
+    struct vs_plan *plan = e->plan;
+    uint64_t bytes = vs_unit_fetch_bytes(plan, -1), held = bytes;
+    if (bytes == 0)
+        return VS_NO_BUFFER;
+    if (vs_streq(vs_engine_rule(plan->c->engine, "root", "unit"), "largest"))
+        held = vs_largest_fetch_bytes(plan, -1);
+    vs_buffer_id root = take_unit(e, VS_TAG_GATHERED, "embeddings and head", -1, held);
+    vs_emit_after(e, vs_emit_unit_copy(e, -1, bytes));
+    return copies_out(plan) && root != VS_NO_BUFFER ? copy_out(f, e, root, held, true) : root;
+}
+
+void vs_fetch_end(struct vs_fetch *f, struct vs_emit *e, vs_buffer_id root) {
+    vs_emit_give(e, f->result);
+    f->result = VS_NO_BUFFER;
+    vs_emit_give(e, root);
 }

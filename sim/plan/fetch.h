@@ -13,7 +13,9 @@ struct vs_fetch {
     uint32_t use_count, next; /* uses in all; the next use to be copied */
     uint32_t layers;
     unsigned ahead, overlap;
-    vs_buffer_id *held;      /* per use: the copy on the GPU, or VS_NO_BUFFER */
+    vs_buffer_id *gathered; /* per use, where they are copied out of it: what a collective filled */
+    vs_buffer_id result;    /* the last of those, which lives until the next unit was copied out */
+    vs_buffer_id *held;     /* per use: the copy on the GPU, or VS_NO_BUFFER */
     vs_op_id *copied, *done; /* per use: its copy, the last operation of its use */
 };
 
@@ -22,6 +24,10 @@ bool vs_fetch_begin(struct vs_fetch *f, struct vs_plan *plan, bool backward, str
 /* Call before the operations of use number `use`, then vs_fetch_done behind its last one. */
 void vs_fetch_need(struct vs_fetch *f, struct vs_emit *e, uint32_t use);
 void vs_fetch_done(struct vs_fetch *f, struct vs_emit *e, uint32_t use, vs_op_id last);
+
+/* What stands outside the layers, held for a pass; vs_fetch_end gives it back. */
+vs_buffer_id vs_fetch_root(struct vs_fetch *f, struct vs_emit *e);
+void vs_fetch_end(struct vs_fetch *f, struct vs_emit *e, vs_buffer_id root);
 
 /* Bytes of a unit (a layer; -1: what stands outside the layers) that must be brought to the GPU for
  * one use. */

@@ -4,6 +4,7 @@
 #include "hw/machine.h"
 #include "plan/managed.h"
 #include "plan/train.h"
+#include "plan/train_host.h"
 
 /* bitsandbytes gets the tensor as it is stored, and packs it on the device. */
 static bool quantizes_on_load(const struct vs_plan *plan, const struct vs_weight *w) {
@@ -30,7 +31,7 @@ static bool pinned_units(const struct vs_plan *plan, uint64_t **bytes, struct vs
         const struct vs_weight *w = &plan->weights[i];
         if (w->home == VS_HOME_PINNED)
             (*bytes)[w->tensor->layer < 0 ? layers : (uint32_t)w->tensor->layer] +=
-                vs_shard(plan, plan->shard.weights, w->bytes);
+                vs_weight_shard(plan, w);
     }
     return true;
 }
@@ -45,7 +46,7 @@ static bool weight_buffers(struct vs_plan *plan, struct vs_err *err) {
                               .layer = w->tensor->layer,
                               .home = (uint8_t)w->home,
                               .tag = VS_TAG_WEIGHTS,
-                              .bytes = vs_shard(plan, plan->shard.weights, w->bytes)};
+                              .bytes = vs_weight_shard(plan, w)};
         if (w->home == VS_HOME_PINNED) {
             uint64_t *unit = &unit_bytes[b.layer < 0 ? plan->c->model->layers : (uint32_t)b.layer];
             b.what = b.layer < 0 ? "embeddings and head" : "weights";
@@ -211,6 +212,7 @@ static void load_by_tensor(struct vs_emit *e, vs_buffer_id *arrived) {
         vs_emit_retake(e, plan->weights[i].original);
         vs_emit_retake(e, plan->weights[i].master);
     }
+    vs_emit_host_buffers(e);
 }
 
 bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struct vs_phase *phase,

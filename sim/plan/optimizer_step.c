@@ -2,6 +2,7 @@
  */
 #include "engine/engine.h"
 #include "plan/train.h"
+#include "plan/train_host.h"
 
 /* bitsandbytes pages only states of at least this many elements, and keeps small ones in fp32
  * (bitsandbytes/optim/optimizer.py: get_state_buffer, min_8bit_size). */
@@ -16,15 +17,39 @@ enum { LAUNCHES_AT_ONCE = 40, LAUNCHES_PER_TENSOR = 12, LAUNCHES_PAGED = 2 };
 static const double FOREACH_PASSES = 2.2, OTHER_PASSES = 1.2;
 
 static uint64_t state_bytes(const struct vs_plan *plan, const struct vs_trained *one) {
-    if (plan->optimizer.eight_bit && one->params >= EIGHT_BIT_MIN_ELEMENTS)
-        return one->params + 4 * ((one->params + ABSMAX_BLOCK - 1) / ABSMAX_BLOCK);
-    bool bnb = plan->optimizer.eight_bit || plan->optimizer.paged;
-    return one->params * (bnb ? 4 : one->element);
+    const struct vs_optimizer *o = &plan->optimizer;
+    uint64_t n = one->state_elements;
+    if (o->eight_bit && n >= EIGHT_BIT_MIN_ELEMENTS)
+        return n + 4 * ((n + ABSMAX_BLOCK - 1) / ABSMAX_BLOCK);
+    bool wide = o->eight_bit || o->paged || o->factored;
+    return n * (wide ? 4 : one->element);
+}
+
+/* What is kept of a tensor. Adafactor (Shazeer and Stern 2018, without momentum, as Hugging Face's
+ * Trainer takes it) keeps sums of rows and of columns in fp32; Muon (Jordan 2024) one momentum of
+ * matrices inside layers, and Adam's two states of all else. */
+static void size_states(const struct vs_plan *plan, struct vs_trained *one,
+                        const struct vs_tensor *tensor) {
+    const struct vs_optimizer *o = &plan->optimizer;
+    bool matrix = tensor && tensor->rows > 1 && tensor->cols > 1;
+    one->states = o->states;
+    one->state_elements = one->params;
+    if (o->factored && matrix)
+        one->state_elements =
+            vs_shard(plan, plan->shard.states, (tensor->rows + tensor->cols) * tensor->count);
+    if (o->orthogonal && matrix && tensor->layer >= 0) {
+        one->states = 1;
+        one->rows = tensor->rows < tensor->cols ? tensor->rows : tensor->cols;
+        one->cols = tensor->rows < tensor->cols ? tensor->cols : tensor->rows;
+    }
 }
 
 static vs_buffer_id make(struct vs_plan *plan, const char *what, int32_t layer, enum vs_tag tag,
                          uint64_t bytes) {
-    enum vs_home home = plan->optimizer_on_cpu ? VS_HOME_HOST : VS_HOME_GPU;
+    bool on_disk = plan->optimizer_on_disk && tag == VS_TAG_OPTIMIZER;
+    enum vs_home home = on_disk                  ? VS_HOME_STORAGE
+                        : plan->optimizer_on_cpu ? VS_HOME_HOST
+                                                 : VS_HOME_GPU;
     struct vs_buffer b = {
         .what = what, .layer = layer, .home = (uint8_t)home, .tag = (uint8_t)tag, .bytes = bytes};
     return vs_plan_buffer(plan, &b);
@@ -40,7 +65,7 @@ static bool make_states(struct vs_plan *plan, struct vs_trained *one) {
                             plan->buffers.at[last->state[0]].managed
                         ? last->pages_of
                         : (uint32_t)plan->trained.count;
-    for (unsigned i = 0; i < plan->optimizer.states; i++) {
+    for (unsigned i = 0; i < one->states; i++) {
         if (one->pages_of != plan->trained.count) {
             one->state[i] = plan->trained.at[one->pages_of].state[i];
             plan->buffers.at[one->state[i]].bytes += state_bytes(plan, one);
@@ -55,16 +80,22 @@ static bool make_states(struct vs_plan *plan, struct vs_trained *one) {
     return true;
 }
 
-static bool add(struct vs_plan *plan, int32_t layer, uint64_t params, unsigned element,
-                unsigned grad_bytes, vs_buffer_id *grad) {
+/* tensor: what is trained in full; NULL = an adapter. */
+static bool add(struct vs_plan *plan, const struct vs_weight *w, const struct vs_tensor *tensor,
+                unsigned element, unsigned grad_bytes, vs_buffer_id *grad) {
+    const int32_t layer = w->tensor->layer;
+    uint64_t params = tensor ? vs_tensor_params(tensor) : vs_weight_adapter_params(w);
     uint64_t own = vs_shard(plan, plan->shard.grads, params);
     struct vs_trained one = {
         .layer = layer, .params = vs_shard(plan, plan->shard.states, params), .element = element};
     one.state[0] = one.state[1] = VS_NO_BUFFER;
+    size_states(plan, &one, tensor);
     if (plan->optimizer_on_cpu)
         grad_bytes =
             (unsigned)vs_engine_number(plan->c->engine, "host_grad_bytes", NULL, grad_bytes);
     one.grad = *grad = make(plan, "gradient", layer, VS_TAG_GRADIENTS, own * grad_bytes);
+    if (one.grad != VS_NO_BUFFER && plan->shard.grads && plan->collectives != VS_COLLECTIVES_SHARED)
+        plan->buffers.at[one.grad].stream = VS_STREAM_REDUCE;
     return one.grad != VS_NO_BUFFER && make_states(plan, &one) && vs_vec_push(&plan->trained, one);
 }
 
@@ -84,8 +115,7 @@ static bool train_tensor(struct vs_plan *plan, struct vs_weight *w) {
         if (w->original == VS_NO_BUFFER)
             return false;
     }
-    return add(plan, w->tensor->layer, params, p->master > 0 ? p->master : p->state, p->grad,
-               &w->grad);
+    return add(plan, w, w->tensor, p->master > 0 ? p->master : p->state, p->grad, &w->grad);
 }
 
 static bool train_adapter(struct vs_plan *plan, struct vs_weight *w) {
@@ -93,8 +123,7 @@ static bool train_adapter(struct vs_plan *plan, struct vs_weight *w) {
     uint64_t params = vs_weight_adapter_params(w);
     w->adapter = make(plan, "adapter", w->tensor->layer, VS_TAG_ADAPTERS,
                       vs_shard(plan, plan->shard.weights, params) * element);
-    return w->adapter != VS_NO_BUFFER &&
-           add(plan, w->tensor->layer, params, element, element, &w->adapter_grad);
+    return w->adapter != VS_NO_BUFFER && add(plan, w, NULL, element, element, &w->adapter_grad);
 }
 
 /* DeepSpeed collects gradients in buckets before they are reduced: one, or two where collectives
@@ -102,9 +131,10 @@ static bool train_adapter(struct vs_plan *plan, struct vs_weight *w) {
 static bool make_bucket(struct vs_plan *plan) {
     const struct vs_case *c = plan->c;
     double count = vs_engine_number(c->engine, "reduce_buckets", NULL, 0);
-    if (count <= 0 || vs_count(&c->axes, VS_AXIS_ZERO) < 1)
+    if (count <= 0 || vs_is(&c->axes, VS_AXIS_CONTIGUOUS_GRADS, "off") ||
+        vs_count(&c->axes, VS_AXIS_ZERO) < 1)
         return true;
-    if (plan->shard.weights)
+    if (plan->shard.weights || plan->collectives_in_turn)
         count = 1;
     struct vs_buffer b = {.what = "reduce buckets",
                           .layer = -1,
@@ -124,16 +154,15 @@ bool vs_plan_train_buffers(struct vs_plan *plan, struct vs_err *err) {
             (w->adapter_rank > 0 && !train_adapter(plan, w)))
             return vs_err_nomem(err);
     }
-    return true;
+    return vs_plan_host_buffers(plan) ? true : vs_err_nomem(err);
 }
 
 /* Traffic of the update: parameter and states read and written, gradient read; a master copy is
  * read and written beside the 16-bit weight. */
 static double update_bytes(const struct vs_plan *plan, const struct vs_trained *one) {
     double state = plan->optimizer.eight_bit ? 1 : one->element;
-    double bytes = 2.0 * one->element + 2.0 * state * plan->optimizer.states;
-    bytes += plan->precision.master > 0 ? 6 : one->element;
-    return bytes * (double)one->params;
+    double bytes = 2.0 * one->element + (plan->precision.master > 0 ? 6 : one->element);
+    return bytes * (double)one->params + 2.0 * state * one->states * (double)one->state_elements;
 }
 
 static void update(struct vs_emit *e, double bytes, double launches) {
@@ -152,7 +181,7 @@ static double take_states(struct vs_emit *e) {
     double bytes = 0;
     for (size_t i = 0; i < plan->trained.count; i++) {
         const struct vs_trained *one = &plan->trained.at[i];
-        for (unsigned s = 0; s < plan->optimizer.states; s++) {
+        for (unsigned s = 0; s < one->states; s++) {
             vs_emit_ensure(e, one->state[s]);
             if (one->pages_of == i && plan->buffers.at[one->state[s]].managed)
                 vs_emit_touch(e, one->state[s]);
@@ -164,10 +193,48 @@ static double take_states(struct vs_emit *e) {
     return bytes;
 }
 
-/* Elements that the step works on at once: stage 3 of DeepSpeed goes by tiles. */
-static uint64_t tile_elements(const struct vs_plan *plan) {
-    double most = vs_engine_number(plan->c->engine, "sub_group_elements", NULL, 0);
-    return plan->shard.weights && most > 0 ? (uint64_t)most : UINT64_MAX;
+/* Newton and Schulz's iteration on a matrix X of m x n, m <= n: five times X X^T, its square, and
+ * their product with X, in 16 bit: 4 m^2 n + 2 m^3 FLOPs each. A rank does its part. */
+enum { NEWTON_SCHULZ_STEPS = 5 };
+
+static void orthogonalize(struct vs_emit *e) {
+    const struct vs_plan *plan = e->plan;
+    double flops = 0, bytes = 0, kernels = 0;
+    uint64_t most = 0;
+    for (size_t i = 0; i < plan->trained.count; i++) {
+        const struct vs_trained *one = &plan->trained.at[i];
+        double m = (double)one->rows, n = (double)one->cols;
+        if (one->rows == 0)
+            continue;
+        double share = (double)one->params / (m * n); /* of ranks; of equal matrices */
+        flops += share * NEWTON_SCHULZ_STEPS * (4 * m * m * n + 2 * m * m * m);
+        bytes += share * NEWTON_SCHULZ_STEPS * 2 * (4 * m * n + 6 * m * m);
+        kernels += share * NEWTON_SCHULZ_STEPS * 3;
+        uint64_t held = 4 * one->rows * (one->cols + one->rows);
+        most = held > most ? held : most;
+    }
+    if (flops <= 0)
+        return;
+    vs_buffer_id held = vs_emit_take(e, VS_TAG_WORKSPACE, "orthogonal momentum", -1, most);
+    vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_GEMM,
+                                  .lane = VS_LANE_COMPUTE,
+                                  .what = "orthogonalize",
+                                  .layer = -1,
+                                  .flops = flops,
+                                  .bytes = bytes,
+                                  .kernels = kernels,
+                                  .launches = kernels});
+    vs_emit_give(e, held);
+}
+
+/* Adafactor's fp32 copies of the parameter and its gradient, and the update, of the largest tensor.
+ */
+static vs_buffer_id factored_copies(struct vs_emit *e) {
+    const struct vs_plan *plan = e->plan;
+    uint64_t most = 0;
+    for (size_t i = 0; plan->optimizer.factored && i < plan->trained.count; i++)
+        most = plan->trained.at[i].params > most ? plan->trained.at[i].params : most;
+    return vs_emit_take(e, VS_TAG_WORKSPACE, "update of a tensor", -1, 3 * 4 * most);
 }
 
 /* foreach makes one more copy of all parameters while it works (the denominators); mixed precision
@@ -177,7 +244,7 @@ static void update_at_once(struct vs_emit *e, double bytes) {
     const struct vs_optimizer *o = &plan->optimizer;
     bool wider = plan->precision.master > plan->precision.grad;
     bool copies = !plan->optimizer_on_cpu && (o->foreach || wider);
-    uint64_t left = tile_elements(plan);
+    uint64_t left = vs_tile_elements(plan);
     size_t first = plan->buffers.count;
     for (size_t i = 0; copies && i < plan->trained.count; i++) {
         const struct vs_trained *one = &plan->trained.at[i];
@@ -186,9 +253,13 @@ static void update_at_once(struct vs_emit *e, double bytes) {
         vs_emit_take(e, VS_TAG_WORKSPACE, "optimizer temporary", one->layer, params * one->element);
     }
     size_t last = plan->buffers.count;
+    vs_buffer_id copy = factored_copies(e);
+    if (o->orthogonal)
+        orthogonalize(e);
     bool loop = !o->foreach && !o->fused;
     update(e, bytes * (o->foreach ? FOREACH_PASSES : OTHER_PASSES),
            loop ? LAUNCHES_PER_TENSOR * (double)plan->trained.count : LAUNCHES_AT_ONCE);
+    vs_emit_give(e, copy);
     for (size_t id = first; id < last; id++)
         vs_emit_give(e, (vs_buffer_id)id);
 }
@@ -238,7 +309,7 @@ void vs_train_update(struct vs_train *t) {
     double bytes = 0;
     for (size_t i = 0; i < t->fresh_count; i++) {
         const struct vs_trained *one = trained_of(plan, t->fresh[i]);
-        for (unsigned s = 0; one && s < plan->optimizer.states; s++)
+        for (unsigned s = 0; one && s < one->states; s++)
             vs_emit_ensure(&t->e, one->state[s]);
         bytes += one ? update_bytes(plan, one) : 0;
     }
@@ -270,8 +341,11 @@ bool vs_emit_optimizer_step(struct vs_plan *plan, struct vs_phase *phase, struct
         return vs_emit_end(&e, err);
     vs_emit_ensure(&e, plan->reduce_bucket);
     double bytes = take_states(&e);
-    if (!plan->optimizer.paged)
+    if (plan->optimizer_on_disk)
+        vs_emit_disk_update(&e, bytes * OTHER_PASSES);
+    else if (!plan->optimizer.paged)
         update_at_once(&e, bytes);
+    vs_emit_disk_weights(&e);
     if (plan->optimizer_on_cpu && !plan->streaming)
         copy_up(&e);
     gather_weights(&e);

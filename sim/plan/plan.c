@@ -181,6 +181,10 @@ uint64_t vs_shard(const struct vs_plan *plan, bool sharded, uint64_t bytes) {
     return sharded ? (bytes + plan->shard_ranks - 1) / plan->shard_ranks : bytes;
 }
 
+uint64_t vs_weight_shard(const struct vs_plan *plan, const struct vs_weight *w) {
+    return vs_shard(plan, plan->shard.weights && !w->persists, w->bytes);
+}
+
 uint32_t vs_shard_group(const struct vs_plan *plan) {
     return plan->shard_ranks < plan->ranks ? plan->shard_ranks : 0;
 }

@@ -64,8 +64,16 @@ enum vs_work_kind {
     VS_WORK_CPU_ATTENTION,
     VS_WORK_CPU_OPTIMIZER,
     VS_WORK_STORAGE_READ,
+    VS_WORK_STORAGE_WRITE,
     VS_WORK_SYNC, /* the host waits for what this depends on */
     VS_WORK_KIND_COUNT
+};
+
+/* Whose free blocks of a device serve a request, where collectives have streams of their own. */
+enum vs_stream {
+    VS_STREAM_COMPUTE,
+    VS_STREAM_GATHER, /* units that are made whole */
+    VS_STREAM_REDUCE, /* gradients on their way to their owners, and where they end up */
 };
 
 /* Memory that an operation needs for as long as it is held. Small: a micro-step has tens of
@@ -73,11 +81,12 @@ enum vs_work_kind {
 struct vs_buffer {
     const char *what; /* "mlp.down_proj"; static or in the plan's arena; not unique */
     uint64_t bytes;
-    int32_t layer; /* -1 outside the layers */
-    uint8_t home;  /* enum vs_home */
-    uint8_t tag;   /* enum vs_tag */
-    bool raw;      /* past the allocator, straight from the driver */
-    bool managed;  /* pages that migrate on demand */
+    int32_t layer;    /* -1 outside the layers */
+    uint8_t home;     /* enum vs_home */
+    uint8_t tag;      /* enum vs_tag */
+    uint8_t stream;   /* enum vs_stream; of a GPU's buffers */
+    bool raw : 1;     /* past the allocator, straight from the driver */
+    bool managed : 1; /* pages that migrate on demand */
 };
 typedef uint32_t vs_buffer_id; /* index into vs_plan.buffers */
 #define VS_NO_BUFFER UINT32_MAX
@@ -85,6 +94,7 @@ typedef uint32_t vs_buffer_id; /* index into vs_plan.buffers */
 enum vs_mem_verb {
     VS_MEM_TAKE,
     VS_MEM_GIVE,
+    VS_MEM_RETIRE,     /* gives it, while another stream may still use it */
     VS_MEM_TOUCH,      /* uses the first pages of a managed buffer, up to `bytes` */
     VS_MEM_DRAW,       /* uses `bytes` of its pages, drawn evenly */
     VS_MEM_ENSURE,     /* takes it unless it is held: states that the first step makes */
@@ -149,6 +159,7 @@ struct vs_weight {
     vs_buffer_id grad, master, adapter, adapter_grad;
     vs_buffer_id original; /* the frozen tensor beside its trained copy (PEFT's modules_to_save) */
     bool saved;            /* trained in full beside adapters */
+    bool persists;         /* never sharded: whole on each rank */
 };
 
 /* What the optimizer updates: a trainable tensor, or the adapter of one. */
@@ -156,6 +167,9 @@ struct vs_trained {
     int32_t layer;
     uint64_t params;
     unsigned element; /* bytes of the parameter that is updated */
+    unsigned states;  /* of this one */
+    uint64_t state_elements;
+    uint64_t rows, cols; /* of the matrix that is made orthogonal; 0 = it is not */
     vs_buffer_id grad;
     vs_buffer_id state[2];
     uint32_t pages_of; /* the entry whose state buffers hold its states: paged ones of a layer share
@@ -195,9 +209,21 @@ enum vs_latent_cache {
     VS_LATENT_EXPANDED    /* keys and values of all heads */
 };
 
+/* Where collectives of sharded training take their memory, and when it can be used again. */
+enum vs_collectives {
+    VS_COLLECTIVES_SHARED,   /* from the stream that computes, in the order of issue */
+    VS_COLLECTIVES_RECORDED, /* FSDP1: from streams of their own; what computing used there, and
+                                they of its memory, is free when the device has passed it */
+    VS_COLLECTIVES_COPIED,   /* FSDP2: from streams of their own, and through copies: what is
+                                gathered and reduced is copied out of and into buffers of theirs */
+};
+
 struct vs_optimizer {
     unsigned states; /* 2 = Adam, 1 = momentum, 0 = SGD */
     bool eight_bit, paged;
+    bool factored; /* Adafactor: a matrix's second moment by its rows and columns */
+    bool
+        orthogonal; /* Muon: momentum of the layers' matrices, made orthogonal; Adam for the rest */
     bool foreach, fused; /* foreach copies the parameters once during the step */
     bool in_backward;    /* each gradient is used and freed as soon as it is there */
 };
@@ -239,8 +265,10 @@ struct vs_plan {
     struct {
         bool weights, grads, states; /* split over the ranks */
     } shard;
-    unsigned overlap;  /* uses that a copy may run before its own, while memory is taken `prefetch`
-                          ahead */
+    unsigned overlap; /* uses that a copy may run before its own, while memory is taken `prefetch`
+                         ahead */
+    enum vs_collectives collectives;
+    bool collectives_in_turn; /* on the stream that computes: nothing runs beside them */
     bool gather_units; /* FSDP: a unit is copied whole into a fresh buffer, before use and again for
                           backward */
 
@@ -282,6 +310,11 @@ struct vs_plan {
     vs_buffer_id reduce_bucket; /* gradients on their way to the other ranks, or VS_NO_BUFFER */
     double lora_dropout;
     bool optimizer_on_cpu;
+    bool optimizer_on_disk; /* its states, between updates on the CPU */
+    struct {
+        vs_buffer_id first;
+        uint32_t count;
+    } host_buffers; /* that last, in a row: see plan/train_host.h */
     VS_VEC(struct vs_trained) trained;
 
     VS_VEC(struct vs_buffer) buffers;
@@ -337,6 +370,8 @@ bool vs_plan_takes_over(const struct vs_plan *plan, uint64_t tokens, bool expert
 
 /* The part of `bytes` that one rank holds where they are sharded. */
 uint64_t vs_shard(const struct vs_plan *plan, bool sharded, uint64_t bytes);
+/* Bytes that one rank stores of a weight. */
+uint64_t vs_weight_shard(const struct vs_plan *plan, const struct vs_weight *weight);
 /* For vs_op.group of collectives inside one copy: its ranks, 0 where all ranks share one. */
 uint32_t vs_shard_group(const struct vs_plan *plan);
 

@@ -115,9 +115,15 @@ static const struct {
     {VS_AXIS_LORA_DROPOUT, VS_AXIS_METHOD, "lora qlora"},
     {VS_AXIS_LORA_SAVE, VS_AXIS_METHOD, "lora qlora"},
     {VS_AXIS_KBIT_UPCAST, VS_AXIS_METHOD, "lora qlora"},
-    {VS_AXIS_OPTIM_IMPL, VS_AXIS_OPTIM, "adamw sgd sgd-momentum"},
+    {VS_AXIS_OPTIM_IMPL, VS_AXIS_OPTIM, "adamw lion sgd sgd-momentum"},
     {VS_AXIS_PREFETCH, VS_AXIS_OFFLOAD, "stream disk"},
-    {VS_AXIS_PIN_MEMORY, VS_AXIS_OFFLOAD_PARAM, "cpu"},
+    {VS_AXIS_ZERO_LIVE, VS_AXIS_ZERO, "3"},
+    {VS_AXIS_ZERO_PREFETCH, VS_AXIS_ZERO, "3"},
+    {VS_AXIS_ZERO_PERSIST, VS_AXIS_ZERO, "3"},
+    {VS_AXIS_ZERO_TILE, VS_AXIS_ZERO, "3"},
+    {VS_AXIS_OPTIM_BUFFERS, VS_AXIS_OFFLOAD_OPTIM, "nvme"},
+    {VS_AXIS_PARAM_BUFFERS, VS_AXIS_OFFLOAD_PARAM, "nvme"},
+    {VS_AXIS_PARAM_BUFFER, VS_AXIS_OFFLOAD_PARAM, "nvme"},
 };
 
 static bool has_one(const char *words, const char *word) {
@@ -141,6 +147,76 @@ static bool drop_meaningless(struct vs_values *v, struct vs_err *err) {
         v->at[axis] = (struct vs_value){0};
         v->origin[axis] = VS_FROM_NOTHING;
     }
+    return true;
+}
+
+static bool bad_batch(const struct vs_settings *settings, const struct vs_values *v, uint64_t ranks,
+                      uint64_t product, struct vs_err *err) {
+    char micro[48] = "", accum[48] = "";
+    bool both = true;
+    if (v->origin[VS_AXIS_MICRO_BATCH] >= VS_FROM_CONFIG)
+        snprintf(micro, sizeof micro, "micro-batch %s x ", v->at[VS_AXIS_MICRO_BATCH].text);
+    else
+        both = false;
+    if (v->origin[VS_AXIS_ACCUM] >= VS_FROM_CONFIG)
+        snprintf(accum, sizeof accum, "accumulation %s x ", v->at[VS_AXIS_ACCUM].text);
+    else
+        both = false;
+    return vs_err_at(err, NULL, 0, 0, "%s: found %llu, expected %s%llu: %s%s%llu ranks",
+                     settings->train_batch_where, (unsigned long long)settings->train_batch,
+                     both ? "" : "a multiple of ", (unsigned long long)product, micro, accum,
+                     (unsigned long long)ranks);
+}
+
+/* Samples of an optimizer step over all ranks are those of a micro-batch x accumulation x ranks:
+ * what is not given of these follows, and what is given must agree. What the command line says of
+ * both overrules the file. */
+static bool derive_batch(struct vs_catalog *catalog, const struct vs_settings *settings,
+                         const struct vs_machine *m, struct vs_values *v, struct vs_err *err) {
+    static const enum vs_axis AXES[] = {VS_AXIS_MICRO_BATCH, VS_AXIS_ACCUM};
+    uint64_t ranks = m->device_count > 1 ? m->device_count : 1, product = ranks;
+    uint64_t all = settings->train_batch;
+    size_t given = 0, users = 0;
+    char text[32];
+    for (size_t i = 0; all > 0 && i < 2; i++) {
+        bool told = v->origin[AXES[i]] >= VS_FROM_CONFIG;
+        given += told;
+        users += v->origin[AXES[i]] == VS_FROM_USER;
+        product *= told ? (uint64_t)vs_count(v, AXES[i]) : 1;
+    }
+    if (all == 0 || users == 2 || (given == 2 && product == all))
+        return true;
+    if (given == 2 || all % product != 0)
+        return bad_batch(settings, v, ranks, product, err);
+    uint64_t left = all / product;
+    for (size_t i = 0; i < 2; i++) {
+        if (v->origin[AXES[i]] >= VS_FROM_CONFIG)
+            continue;
+        snprintf(text, sizeof text, "%llu", (unsigned long long)left);
+        if (!vs_axis_parse(vs_catalog_arena(catalog), AXES[i], text, settings->train_batch_where,
+                           &v->at[AXES[i]], err))
+            return false;
+        v->origin[AXES[i]] = VS_FROM_CONFIG;
+        left = 1; /* without accumulation all of it is the micro-batch */
+    }
+    return true;
+}
+
+/* Page-locked buffers are of what is copied over the link. */
+static bool drop_pin_memory(struct vs_values *v, struct vs_err *err) {
+    static const enum vs_axis MOVERS[] = {VS_AXIS_OFFLOAD, VS_AXIS_OFFLOAD_PARAM,
+                                          VS_AXIS_OFFLOAD_OPTIM};
+    if (!v->at[VS_AXIS_PIN_MEMORY].text || !vs_is(v, VS_AXIS_TASK, "train"))
+        return true;
+    for (size_t i = 0; i < sizeof MOVERS / sizeof *MOVERS; i++)
+        if (v->at[MOVERS[i]].text && !vs_is(v, MOVERS[i], "none"))
+            return true;
+    if (v->origin[VS_AXIS_PIN_MEMORY] == VS_FROM_USER)
+        return vs_err_at(err, NULL, 0, 0,
+                         "--pin-memory does not apply without --offload, --offload-param or "
+                         "--offload-optim");
+    v->at[VS_AXIS_PIN_MEMORY] = (struct vs_value){0};
+    v->origin[VS_AXIS_PIN_MEMORY] = VS_FROM_NOTHING;
     return true;
 }
 
@@ -255,7 +331,10 @@ static bool load_model(struct vs_catalog *catalog, const struct vs_values *v,
     }
     paths[settings->count] = "model.experts_active";
     values[settings->count] = used;
-    const struct vs_settings more = {paths, values, settings->count + 1};
+    struct vs_settings more = *settings;
+    more.paths = paths;
+    more.values = values;
+    more.count++;
     if (!vs_catalog_model(catalog, name, settings, model, err))
         return false;
     if ((*model)->experts < (uint64_t)vs_count(v, VS_AXIS_EXPERTS_USED))
@@ -293,6 +372,7 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
         !derive_split(catalog, c->machine, &v, err) ||
         !fill_defaults(catalog, c->engine, task, &v, err) ||
         !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||
+        !drop_pin_memory(&v, err) || !derive_batch(catalog, settings, c->machine, &v, err) ||
         !vs_requests_check(&v, task, err) || !check_machine(c->machine, c->engine, task, &v, err))
         return false;
     c->axes = v;

@@ -65,11 +65,14 @@ struct vs_train {
     bool early;                /* gradients stay with their rank */
     bool embedding_done;       /* backward has reached the embedding */
     vs_buffer_id *casts;       /* per weight: autocast's 16-bit copy, while held */
-    vs_buffer_id *whole_grads; /* of the unit whose backward runs, before they are reduced */
+    vs_buffer_id *whole_grads; /* of the unit whose backward runs, before they are reduced, */
+    vs_buffer_id *parts;       /* and what their rank keeps of each */
     size_t whole_grad_count;
+    vs_buffer_id reduce_input; /* of the unit that was reduced last: see train_reduce.c */
     uint64_t whole_grad_bytes;
     bool keeps_stream_grads;
-    vs_buffer_id *stream_grads; /* per layer, while kept */
+    vs_buffer_id *stream_grads; /* per layer: of its input */
+    vs_buffer_id held_grad;     /* of the output of the layer whose backward runs, if it stays */
     struct vs_fetch fetch;      /* weights that do not live on the GPU */
 };
 
@@ -105,6 +108,9 @@ vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x);
 /* The gradient of a trainable tensor, or of an adapter, appears. */
 void vs_train_weight_grad(struct vs_train *t, const struct vs_weight *w);
 void vs_train_adapter_grad(struct vs_train *t, const struct vs_weight *w);
+/* Backward is through with a unit (a layer; -1: what stands outside): its gradients go to the ranks
+ * that own them, or are summed over all. */
+void vs_train_reduce(struct vs_train *t, int32_t layer);
 void vs_train_drop_cast(struct vs_train *t, const struct vs_weight *w);
 
 /* Norms, dropout and activations as the model's own code runs them (train_code.c).

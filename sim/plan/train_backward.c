@@ -75,6 +75,11 @@ static void norm_grads(struct vs_train *t, uint32_t layer, bool second) {
     }
 }
 
+static void give_stream(struct vs_train *t, vs_buffer_id stream) {
+    if (stream != t->held_grad)
+        vs_emit_give(&t->e, stream);
+}
+
 /* Backward of a norm and the residual join: the branch's gradient becomes part of the stream's. */
 static vs_buffer_id norm_backward(struct vs_train *t, uint32_t layer, enum vs_keep place,
                                   const char *what, vs_buffer_id branch, vs_buffer_id stream) {
@@ -84,7 +89,7 @@ static vs_buffer_id norm_backward(struct vs_train *t, uint32_t layer, enum vs_ke
     vs_train_free_kept(t, layer, place);
     vs_buffer_id sum = take(t, "residual gradient", layer, t->rb * t->d);
     vs_emit_give(&t->e, own);
-    vs_emit_give(&t->e, stream);
+    give_stream(t, stream);
     return sum;
 }
 
@@ -188,7 +193,7 @@ static vs_buffer_id parallel_backward(struct vs_train *t, uint32_t layer, vs_buf
         vs_emit_give(&t->e, y); /* added into the other */
     sum = norm_backward(t, layer, VS_KEEP_NORM1, "input_layernorm backward", own, sum);
     if (!shared)
-        vs_emit_give(&t->e, grad);
+        give_stream(t, grad);
     return sum;
 }
 

@@ -2,7 +2,7 @@
  *
  * Bytes per logit (V x T of them), forward peak:
  *   full     16-bit logits, fp32 copy, shifted contiguous copy, log-softmax: 2 + 4 + 4 + 4 = 14
- *   kernel   logits once in the compute type, an fp32 copy inside, the gradient: 2 + 4 + 2 = 8
+ *   kernel   16-bit logits, fp32 copy, shifted copy, its gradient: two of 4 at a time, 8
  *   chunked  16-bit logits, fp32 copies of an eighth at a time: 2 + 1
  *   (full and kernel without fp32 logits: see low_loss)
  *   fused    never materialised: chunks of hidden states, 8d per token
@@ -16,6 +16,13 @@ enum { LOSS_CHUNKS = 8 };
 
 static vs_buffer_id logits(struct vs_train *t, const char *what, uint64_t bytes_per_logit) {
     return vs_emit_take(&t->e, VS_TAG_LOGITS, what, -1, bytes_per_logit * t->m->vocab * t->tokens);
+}
+
+/* Without the last token of each sample, which has no label: a little less than logits, so that a
+ * block which one of these took cannot serve whole logits again. */
+static vs_buffer_id shifted_logits(struct vs_train *t, const char *what, uint64_t bytes_per_logit) {
+    uint64_t labels = t->tokens - t->tokens / t->seq;
+    return vs_emit_take(&t->e, VS_TAG_LOGITS, what, -1, bytes_per_logit * t->m->vocab * labels);
 }
 
 static struct vs_weight *head(struct vs_train *t) {
@@ -69,14 +76,14 @@ static vs_buffer_id full_loss(struct vs_train *t) {
     head_gemm(t, "lm_head", 1);
     head_adapter(t, false);
     vs_buffer_id high = logits(t, "logits, fp32", 4);
-    vs_buffer_id shifted = logits(t, "logits, shifted", 4);
-    vs_buffer_id soft = logits(t, "log-softmax", 4);
+    vs_buffer_id shifted = shifted_logits(t, "logits, shifted", 4);
+    vs_buffer_id soft = shifted_logits(t, "log-softmax", 4);
     loss_op(t, "loss", 17);
     vs_emit_give(&t->e, shifted);
     vs_emit_give(&t->e, high);
     vs_emit_give(&t->e, low);
-    vs_buffer_id nll = logits(t, "loss gradient", 4);
-    vs_buffer_id grad = logits(t, "softmax gradient", 4);
+    vs_buffer_id nll = shifted_logits(t, "loss gradient", 4);
+    vs_buffer_id grad = shifted_logits(t, "softmax gradient", 4);
     vs_emit_give(&t->e, nll);
     vs_emit_give(&t->e, soft);
     vs_buffer_id unshifted = logits(t, "logits gradient, fp32", 4);
@@ -90,6 +97,9 @@ static vs_buffer_id full_loss(struct vs_train *t) {
     return hidden;
 }
 
+/* The kernel's gradient is a tensor of its own, and takes the place of the whole fp32 logits: their
+ * gradient then needs a new one (measured: 13 to 14 bytes per logit stay reserved, where 8 are
+ * allocated at a time; fms-acceleration tables, a vocabulary of 128k). */
 static vs_buffer_id kernel_loss(struct vs_train *t) {
     vs_buffer_id low = logits(t, "logits", t->cb);
     head_gemm(t, "lm_head", 1);
@@ -97,12 +107,14 @@ static vs_buffer_id kernel_loss(struct vs_train *t) {
     vs_buffer_id high = t->cb == 2 ? logits(t, "logits, fp32", 4) : low;
     if (t->cb == 2)
         vs_emit_give(&t->e, low);
-    vs_buffer_id shifted = logits(t, "logits, shifted", 4);
+    vs_buffer_id shifted = shifted_logits(t, "logits, shifted", 4);
     loss_op(t, "loss", 7);
     vs_emit_give(&t->e, high);
-    vs_buffer_id unshifted = logits(t, "logits gradient, fp32", 4);
+    vs_buffer_id soft = shifted_logits(t, "softmax gradient", 4);
     loss_op(t, "loss backward", 7);
     vs_emit_give(&t->e, shifted);
+    vs_buffer_id unshifted = logits(t, "logits gradient, fp32", 4);
+    vs_emit_give(&t->e, soft);
     vs_buffer_id grad = t->cb == 2 ? logits(t, "logits gradient", 2) : unshifted;
     if (t->cb == 2)
         vs_emit_give(&t->e, unshifted);
@@ -123,13 +135,13 @@ static vs_buffer_id low_loss(struct vs_train *t) {
     vs_buffer_id low = logits(t, "logits", 2);
     head_gemm(t, "lm_head", 1);
     vs_buffer_id out = t->autocast ? logits(t, "logits, fp32", 4) : VS_NO_BUFFER;
-    vs_buffer_id grad = rolls ? VS_NO_BUFFER : logits(t, "logits, shifted", w);
+    vs_buffer_id grad = rolls ? VS_NO_BUFFER : shifted_logits(t, "logits, shifted", w);
     loss_op(t, "loss", traffic);
     if (!kernel) {
-        vs_buffer_id soft = logits(t, "log-softmax", w);
+        vs_buffer_id soft = shifted_logits(t, "log-softmax", w);
         vs_emit_give(&t->e, grad);
-        vs_buffer_id nll = logits(t, "loss gradient", w);
-        grad = logits(t, "softmax gradient", w);
+        vs_buffer_id nll = shifted_logits(t, "loss gradient", w);
+        grad = shifted_logits(t, "softmax gradient", w);
         vs_emit_give(&t->e, nll);
         vs_emit_give(&t->e, soft);
     }

@@ -126,9 +126,11 @@ static bool begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *pha
     t->kept = VS_NEW_ARRAY(plan->arena, struct vs_kept, m->layers);
     t->casts = VS_NEW_ARRAY(plan->arena, vs_buffer_id, plan->weight_count);
     t->stream_grads = VS_NEW_ARRAY(plan->arena, vs_buffer_id, m->layers);
-    t->whole_grads = VS_NEW_ARRAY(plan->arena, vs_buffer_id, plan->weight_count);
+    t->whole_grads = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * plan->weight_count);
+    t->parts = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * plan->weight_count);
+    t->reduce_input = VS_NO_BUFFER;
     t->fresh = VS_NEW_ARRAY(plan->arena, vs_buffer_id, 2 * plan->weight_count);
-    if (!t->kept || !t->casts || !t->stream_grads || !t->whole_grads || !t->fresh)
+    if (!t->kept || !t->casts || !t->stream_grads || !t->whole_grads || !t->parts || !t->fresh)
         return vs_err_nomem(err);
     engine_rules(t);
     t->keeps_stream_grads =
@@ -142,18 +144,6 @@ static bool begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *pha
 
 /* FSDP gathers what stands outside the layers once and holds it for the whole micro-step; engines
  * that gather tensor by tensor hold one of them at a time. */
-static vs_buffer_id fetch_root(struct vs_train *t) {
-    uint64_t bytes = vs_unit_fetch_bytes(t->plan, -1);
-    if (bytes == 0)
-        return VS_NO_BUFFER;
-    uint64_t held = bytes;
-    if (vs_streq(vs_engine_rule(t->plan->c->engine, "root", "unit"), "largest"))
-        held = vs_largest_fetch_bytes(t->plan, -1);
-    vs_buffer_id root = vs_emit_take(&t->e, VS_TAG_GATHERED, "embeddings and head", -1, held);
-    vs_emit_after(&t->e, vs_emit_unit_copy(&t->e, -1, bytes));
-    return root;
-}
-
 static vs_buffer_id forward(struct vs_train *t) {
     vs_buffer_id x = vs_train_take(t, "embedding output", -1, t->rb * t->d);
     vs_train_element(t, "embed_tokens", -1, 2.0 * t->rb * (double)t->d);
@@ -192,48 +182,17 @@ static uint32_t segment_start(const struct vs_plan *plan, uint32_t layer) {
     return layer;
 }
 
-static void collective(struct vs_train *t, int32_t layer, bool scatter, double bytes,
-                       bool replicas) {
-    vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMPUTE));
-    vs_emit_op(&t->e, &(struct vs_op){.kind = scatter ? VS_WORK_GATHER : VS_WORK_ALL_REDUCE,
-                                      .lane = VS_LANE_COMM,
-                                      .what = scatter ? "reduce-scatter" : "all-reduce",
-                                      .layer = layer,
-                                      .bytes = bytes,
-                                      .group = vs_shard_group(t->plan),
-                                      .replicas = replicas,
-                                      .launches = 1});
-}
-
-/* Gradients that were made whole go to the ranks that own them, or are summed over all. Copies in
- * several groups are summed shard by shard. */
-static void reduce_grads(struct vs_train *t, int32_t layer) {
-    const struct vs_plan *plan = t->plan;
-    bool scatter = plan->shard.grads || plan->shard.states;
-    if (t->whole_grad_bytes > 0 && !t->early) {
-        collective(t, layer, scatter, (double)t->whole_grad_bytes, false);
-        if (vs_shard_group(plan) > 0)
-            collective(t, layer, false, (double)t->whole_grad_bytes, true);
-    }
-    for (size_t i = 0; i < t->whole_grad_count; i++)
-        vs_emit_give(&t->e, t->whole_grads[i]);
-    t->whole_grad_bytes = t->whole_grad_count = 0;
-    vs_train_update(t);
-}
-
-/* FSDP1 with frozen weights keeps, until backward ends, the checkpoints and one gradient of the
- * residual stream for each layer (measured: 2d bytes per token and layer beside the checkpoints;
- * not seen on one device). */
-static void keep_stream_grad(struct vs_train *t, uint32_t layer) {
-    if (!t->keeps_stream_grads || layer + 2 >= t->m->layers)
-        return;
-    t->stream_grads[layer] =
-        vs_train_take(t, "residual gradient, kept", (int32_t)layer, t->rb * t->d);
+/* FSDP1 with frozen weights keeps, until backward ends, the checkpoints and the gradients of the
+ * inputs of layers (measured: 2d bytes per token and layer beside the checkpoints; not seen on one
+ * device. The hook that reshards a unit without gradients of its own waits for those of its inputs,
+ * and holds them: _register_post_backward_reshard_only_hook). */
+static bool keeps_input_grad(const struct vs_train *t, uint32_t layer) {
+    return t->keeps_stream_grads && layer < t->m->layers;
 }
 
 static void drop_stream_grads(struct vs_train *t) {
     for (uint32_t layer = 0; t->keeps_stream_grads && layer < t->m->layers; layer++) {
-        if (layer + 2 < t->m->layers)
+        if (keeps_input_grad(t, layer))
             vs_emit_give(&t->e, t->stream_grads[layer]);
         if (t->plan->layers[layer].segment > 0)
             vs_emit_give(&t->e, t->checkpoint[layer]);
@@ -250,12 +209,12 @@ static void backward(struct vs_train *t, vs_buffer_id grad) {
             ready = segment_start(t->plan, layer);
             recompute(t, ready);
         }
-        grad = vs_train_layer_backward(t, layer, grad);
+        t->held_grad = keeps_input_grad(t, layer + 1) ? grad : VS_NO_BUFFER;
+        grad = t->stream_grads[layer] = vs_train_layer_backward(t, layer, grad);
         if (l->segment > 0 && !t->keeps_stream_grads)
             vs_emit_give(&t->e, t->checkpoint[layer]);
         vs_fetch_done(&t->fetch, &t->e, use, vs_emit_last(&t->e, VS_LANE_COMPUTE));
-        reduce_grads(t, (int32_t)layer);
-        keep_stream_grad(t, layer);
+        vs_train_reduce(t, (int32_t)layer);
     }
     t->embedding_done = true;
     for (size_t i = 0; i < t->plan->weight_count; i++) {
@@ -265,9 +224,10 @@ static void backward(struct vs_train *t, vs_buffer_id grad) {
         vs_train_drop_cast(t, w);
     }
     vs_train_element(t, "embed_tokens backward", -1, 2.0 * t->rb * (double)t->d);
-    reduce_grads(t, -1);
+    vs_train_reduce(t, -1);
+    if (!keeps_input_grad(t, 0))
+        vs_emit_give(&t->e, grad);
     drop_stream_grads(t);
-    vs_emit_give(&t->e, grad);
 }
 
 static bool emit(struct vs_plan *plan, struct vs_phase *phase, bool early, struct vs_err *err) {
@@ -275,7 +235,7 @@ static bool emit(struct vs_plan *plan, struct vs_phase *phase, bool early, struc
     if (!begin(&t, plan, phase, err))
         return false;
     t.early = early;
-    vs_buffer_id root = fetch_root(&t);
+    vs_buffer_id root = vs_fetch_root(&t.fetch, &t.e);
     vs_buffer_id x = forward(&t);
     if (!t.e.failed) {
         t.keep = true;
@@ -285,7 +245,7 @@ static bool emit(struct vs_plan *plan, struct vs_phase *phase, bool early, struc
     }
     if (!plan->shard.weights)
         vs_emit_give(&t.e, plan->reduce_bucket);
-    vs_emit_give(&t.e, root);
+    vs_fetch_end(&t.fetch, &t.e, root);
     return vs_emit_end(&t.e, err);
 }
 

@@ -150,10 +150,12 @@ static void peer_rates(struct vs_rates *r, const struct source *s, const struct 
     r->collective_s = number(s, "collective_s", 0) + (r->ranks - 1) * rank_s;
 }
 
-/* Ranks that share the layers of one sequence work on the host's part at the same time: the one
- * that is simulated has its share of the processor and of what it reads. */
+/* Ranks of a node that work on the host at the same time: those that share the layers of one
+ * sequence, and all that train. The one that is simulated has its part of processor, memory and
+ * storage. */
 static double ranks_on_host(const struct vs_rates *r, const struct vs_case *c) {
-    return c->task == VS_TASK_GENERATE && vs_count(&c->axes, VS_AXIS_TP) > 1 ? r->node_ranks : 1;
+    bool at_once = c->task == VS_TASK_TRAIN || vs_count(&c->axes, VS_AXIS_TP) > 1;
+    return at_once ? r->node_ranks : 1;
 }
 
 static void host_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
@@ -161,7 +163,7 @@ static void host_rates(struct vs_rates *r, const struct source *s, const struct 
     double bandwidth = h->bandwidth_bytes_per_s.value, ranks = ranks_on_host(r, c);
     double read = vs_num_or(h->measured_bytes_per_s, bandwidth * h->read_fraction.value) / ranks;
     r->capacity[VS_PART_HOST_MEMORY] =
-        c->machine->unified ? r->capacity[VS_PART_MEMORY] : bandwidth;
+        c->machine->unified ? r->capacity[VS_PART_MEMORY] : bandwidth / ranks;
     r->host_fraction = read / r->capacity[VS_PART_HOST_MEMORY] * number(s, "cpu_read_scale", 1);
     double plain = (double)vs_plan_cpu_threads(c) * h->flops_per_core.value / ranks;
     r->cpu_flops = plain * number(s, "cpu_gemm_scale", 1);
@@ -169,10 +171,12 @@ static void host_rates(struct vs_rates *r, const struct source *s, const struct 
         r->cpu_flops *= number(s, "cpu_repack_scale", 1);
     r->cpu_plain_fraction = plain / r->cpu_flops;
     r->cpu_cache_rate = number(s, "cpu_cache_bytes_per_s", 0);
-    r->storage_fraction = number(s, "storage_fraction", 1);
     r->capacity[VS_PART_HOST_COMPUTE] = r->cpu_flops;
-    r->capacity[VS_PART_STORAGE] =
-        c->machine->storage ? c->machine->storage->read_bytes_per_s.value : 1;
+    const struct vs_storage *disk = c->machine->storage; /* without one, files come for nothing */
+    r->storage_fraction = disk ? number(s, "storage_fraction", 1) : 0;
+    r->capacity[VS_PART_STORAGE] = disk ? disk->read_bytes_per_s.value / ranks : 1;
+    r->storage_write_slowdown =
+        disk ? disk->read_bytes_per_s.value / disk->write_bytes_per_s.value : 1;
 }
 
 void vs_rates_init(struct vs_rates *r, const struct vs_case *c, size_t device) {
@@ -350,7 +354,10 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
                                    : op->flops / r->cpu_plain_fraction);
         break;
     case VS_WORK_STORAGE_READ:
-        need(&cost, VS_PART_STORAGE, op->bytes / r->storage_fraction);
+        need(&cost, VS_PART_STORAGE, r->storage_fraction > 0 ? op->bytes / r->storage_fraction : 0);
+        break;
+    case VS_WORK_STORAGE_WRITE:
+        need(&cost, VS_PART_STORAGE, op->bytes / r->storage_fraction * r->storage_write_slowdown);
         break;
     case VS_WORK_NOTHING:
     case VS_WORK_FIXED:

@@ -60,6 +60,7 @@ struct vs_rates {
     bool ridge;         /* GEMMs reach neither limit where both are near */
     double hop_slowdown; /* from device to device through the host, against a copy to one device */
     double pinned_slowdown, storage_fraction; /* of copies and reads by the engine's own code */
+    double storage_write_slowdown;            /* read rate / write rate */
     double pageable_slowdown, link_latency_s; /* pinned rate / pageable rate */
     double host_fraction, cpu_flops;
     double cpu_plain_fraction; /* cores as their profile rates them, against the engine's kernels */

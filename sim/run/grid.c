@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/engine.h"
+#include "run/config.h"
 
 enum { POINTS_MAX = 100000 };
 
@@ -55,6 +56,7 @@ struct draft {
     struct vs_grid *grid;
     const struct vs_values *base; /* what workload and user say */
     const struct vs_workload *workload;
+    const bool *spoken; /* axes that a configuration file has set */
     struct vs_err *err;
 };
 
@@ -77,7 +79,7 @@ static bool add(struct draft *d, enum vs_axis axis, const char *word) {
 }
 
 static bool vary(struct draft *d, enum vs_axis axis, const char *const *words) {
-    if (d->grid->lists[axis].count > 0)
+    if (d->grid->lists[axis].count > 0 || d->spoken[axis])
         return true;
     for (; *words; words++)
         if (!add(d, axis, *words))
@@ -158,6 +160,9 @@ bool vs_grid_defaults(struct vs_catalog *catalog, struct vs_arena *arena, struct
     for (int i = 0; workload && i < VS_AXIS_COUNT; i++)
         if (!base.at[i].text)
             base.at[i] = workload->values.at[i];
-    struct draft d = {catalog, arena, grid, &base, workload, err};
+    bool spoken[VS_AXIS_COUNT];
+    if (!vs_grid_spoken(arena, grid, spoken, err))
+        return false;
+    struct draft d = {catalog, arena, grid, &base, workload, spoken, err};
     return vs_is(&base, VS_AXIS_TASK, "train") ? vary_training(&d) : vary_generation(&d);
 }

@@ -1,6 +1,7 @@
 /* The memory side: pools, and walks of a phase's memory actions over them. */
 #include "run/lower.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,18 @@ static uint64_t device_capacity(const struct vs_plan *plan, const struct vs_devi
     return (uint64_t)vs_num_or(device->memory.usable_bytes, 0);
 }
 
+static_assert((int)VS_STREAM_REDUCE < (int)VS_POOL_STREAMS,
+              "each stream has free blocks of its own");
+
+/* The host runs ahead of the device until the rate limiter makes it wait for the unit that was
+ * freed `gathers_in_flight` before (PyTorch's FSDP: limit_all_gathers, 2). The newest freed unit
+ * may then still be in use, and the gradients of as many units as the limiter lets be ahead. */
+static void in_flight(const struct vs_engine *engine, uint32_t *blocks) {
+    double gathers = vs_engine_number(engine, "gathers_in_flight", NULL, 1);
+    blocks[VS_STREAM_GATHER] = gathers > 1 ? (uint32_t)gathers - 1 : 0;
+    blocks[VS_STREAM_COMPUTE] = (uint32_t)gathers;
+}
+
 static struct vs_pool *device_pool(const struct vs_executor *x, size_t device) {
     const struct vs_case *c = x->plan->c;
     const struct vs_machine *m = c->machine;
@@ -33,6 +46,8 @@ static struct vs_pool *device_pool(const struct vs_executor *x, size_t device) {
                                 .allocator = caching ? VS_ALLOC_CACHING : VS_ALLOC_BUMP,
                                 .backing = x->pools[VS_HOME_HOST]};
     spec.expandable_segments = vs_is(&c->axes, VS_AXIS_EXPANDABLE_SEGMENTS, "on");
+    if (x->plan->collectives == VS_COLLECTIVES_RECORDED)
+        in_flight(c->engine, spec.in_flight_blocks);
     if (m->device_count > 0)
         spec.capacity_bytes = device_capacity(x->plan, m->devices[device]);
     return vs_pool_new(&spec);
@@ -134,7 +149,8 @@ static uint64_t power_of_two(uint64_t bytes) {
 }
 
 static uint64_t size_in_pool(const struct vs_executor *x, const struct vs_buffer *b) {
-    return b->home == VS_HOME_PINNED && x->rounds_pinned ? power_of_two(b->bytes) : b->bytes;
+    bool rounds = b->home == VS_HOME_PINNED && x->rounds_pinned && b->bytes > 0;
+    return rounds ? power_of_two(b->bytes) : b->bytes;
 }
 
 static enum vs_pool_result take(struct vs_executor *x, vs_buffer_id id) {
@@ -144,7 +160,8 @@ static enum vs_pool_result take(struct vs_executor *x, vs_buffer_id id) {
         return vs_pool_alloc_managed(pool, b->bytes, (enum vs_tag)b->tag, &x->held.at[id]);
     if (b->raw)
         return vs_pool_alloc_raw(pool, b->bytes, (enum vs_tag)b->tag, &x->held.at[id]);
-    return vs_pool_alloc(pool, size_in_pool(x, b), (enum vs_tag)b->tag, &x->held.at[id]);
+    return vs_pool_alloc_on(pool, b->stream, size_in_pool(x, b), (enum vs_tag)b->tag,
+                            &x->held.at[id]);
 }
 
 static void note_oom(struct vs_executor *x, const struct vs_phase *phase, vs_op_id op,
@@ -192,6 +209,10 @@ static bool act(struct vs_executor *x, const struct vs_phase *phase, vs_op_id op
         break;
     case VS_MEM_GIVE:
         vs_pool_release_block(x->pools[home], x->held.at[id]);
+        x->held.at[id] = 0;
+        return true;
+    case VS_MEM_RETIRE:
+        vs_pool_retire(x->pools[x->plan->buffers.at[id].home], x->held.at[id]);
         x->held.at[id] = 0;
         return true;
     case VS_MEM_ENSURE:
@@ -247,6 +268,8 @@ bool vs_walk(struct vs_executor *x, const struct vs_phase *phase, bool stop, str
         if (x->record && !vs_levels_note(x))
             return vs_err_nomem(err);
     }
+    for (size_t d = 0; d < x->unit_count; d++) /* a phase ends with its devices drained */
+        vs_pool_settle(x->pools[VS_HOME_GPU + d]);
     return true;
 }
 

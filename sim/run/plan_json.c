@@ -31,6 +31,7 @@ static const char *const KINDS[VS_WORK_KIND_COUNT] = {
     [VS_WORK_CPU_ATTENTION] = "cpu_attention",
     [VS_WORK_CPU_OPTIMIZER] = "cpu_optimizer",
     [VS_WORK_STORAGE_READ] = "storage_read",
+    [VS_WORK_STORAGE_WRITE] = "storage_write",
     [VS_WORK_SYNC] = "sync",
 };
 
@@ -48,6 +49,7 @@ static const char *home_name(unsigned home, char out[16]) {
 static const char *const VERBS[] = {
     [VS_MEM_TAKE] = "take",
     [VS_MEM_GIVE] = "give",
+    [VS_MEM_RETIRE] = "retire",
     [VS_MEM_TOUCH] = "touch",
     [VS_MEM_DRAW] = "draw",
     [VS_MEM_ENSURE] = "ensure",
@@ -201,6 +203,7 @@ static void put_buffers(struct vs_json_writer *w, const struct vs_plan *plan) {
         put_string(w, "home", home_name(b->home, home));
         put_string(w, "tag", vs_tag_name((enum vs_tag)b->tag));
         put_u64(w, "bytes", b->bytes);
+        put_u64(w, "stream", b->stream);
         put_bool(w, "raw", b->raw);
         put_bool(w, "managed", b->managed);
         vs_json_end(w, '}');

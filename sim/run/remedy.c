@@ -1,5 +1,6 @@
 #include "run/remedy.h"
 
+#include "run/config.h"
 #include "run/point.h"
 
 /* A change in words of the command line, "AXIS=WORD" or two of them; the mildest first: what costs
@@ -78,9 +79,8 @@ static bool add(struct remedies *r, enum vs_axis axis, const char *option, struc
 
 /* A combination that the engine refuses is no remedy, and no error. */
 static bool try_change(struct remedies *r, const struct change *change, struct vs_err *err) {
-    const struct vs_settings settings = {r->request->set_paths, r->request->set_values,
-                                         r->request->set_count};
-    struct vs_values user = r->request->user;
+    struct vs_request request = *r->request;
+    struct vs_values *user = &request.user;
     struct vs_case with;
     struct vs_err refused = {0};
     struct vs_fit fit;
@@ -88,21 +88,21 @@ static bool try_change(struct remedies *r, const struct change *change, struct v
     for (size_t i = 0; i < 2 && change->set[i].word; i++) {
         enum vs_axis axis = change->set[i].axis;
         const char *name = vs_axis_info(axis)->name;
-        if (!vs_axis_parse(r->arena, axis, change->set[i].word, name, &user.at[axis], err))
+        if (!vs_axis_parse(r->arena, axis, change->set[i].word, name, &user->at[axis], err))
             return false;
-        user.origin[axis] = VS_FROM_USER;
+        user->origin[axis] = VS_FROM_USER;
         option = vs_arena_printf(r->arena, "%s%s--%s %s", option ? option : "", i > 0 ? " " : "",
                                  name, change->set[i].word);
     }
     /* The engine that was taken stays: another one would be another change. */
-    user.at[VS_AXIS_ENGINE] = r->c->axes.at[VS_AXIS_ENGINE];
-    user.origin[VS_AXIS_ENGINE] = VS_FROM_USER;
-    if (!vs_resolve(r->catalog, &user, &settings, &with, &refused) ||
+    user->at[VS_AXIS_ENGINE] = r->c->axes.at[VS_AXIS_ENGINE];
+    user->origin[VS_AXIS_ENGINE] = VS_FROM_USER;
+    if (!vs_request_resolve(r->catalog, &request, &with, &refused) ||
         !vs_point_fit_layers(r->catalog, &with, &refused))
         return refused.status == VS_ERR_INPUT || (*err = refused, false);
     vs_arena_reset(&r->scratch);
-    if (!vs_point_fits(&r->scratch, &with, 0, &fit, err))
-        return false;
+    if (!vs_point_fits(&r->scratch, &with, 0, &fit, &refused)) /* a strategy may refuse it, too */
+        return refused.status == VS_ERR_INPUT || (*err = refused, false);
     return !fit.fits || add(r, change->set[0].axis, option, err);
 }
 

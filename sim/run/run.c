@@ -1,5 +1,6 @@
 #include "run/run.h"
 
+#include "run/config.h"
 #include "run/intervals.h"
 #include "run/plan_json.h"
 #include "run/point.h"
@@ -7,10 +8,7 @@
 
 static bool resolve(struct vs_catalog *catalog, const struct vs_request *request, struct vs_case *c,
                     struct vs_err *err) {
-    const struct vs_settings settings = {request->set_paths, request->set_values,
-                                         request->set_count};
-    return vs_resolve(catalog, &request->user, &settings, c, err) &&
-           vs_point_fit_layers(catalog, c, err);
+    return vs_request_resolve(catalog, request, c, err) && vs_point_fit_layers(catalog, c, err);
 }
 
 static bool add_intervals(struct vs_arena *arena, const struct vs_outcome **outcome,

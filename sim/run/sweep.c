@@ -6,6 +6,7 @@
 
 #include "base/parallel.h"
 #include "engine/engine.h"
+#include "run/config.h"
 #include "run/grid.h"
 #include "run/intervals.h"
 #include "run/point.h"
@@ -58,9 +59,7 @@ static bool makes_sense(const struct vs_values *v) {
 
 static bool resolve_point(struct sweep *s, const struct vs_request *request, struct item *item,
                           struct vs_err *err) {
-    const struct vs_settings settings = {request->set_paths, request->set_values,
-                                         request->set_count};
-    if (!vs_resolve(s->catalog, &request->user, &settings, &item->c, err))
+    if (!vs_request_resolve(s->catalog, request, &item->c, err))
         return false;
     item->skipped = !makes_sense(&item->c.axes);
     return true;

@@ -85,6 +85,10 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const char *text = c->axes.at[VS_AXIS_PERCENT].text;
     if (!read_percents(plan, text, share, err))
         return false;
+    if (c->machine->storage == NULL)
+        return vs_err_at(err, NULL, 0, 0,
+                         "--percent: the machine of %s has no storage; expected --storage NAME",
+                         c->machine->hw);
     if (c->machine->unified || c->machine->device_count != 1)
         return vs_err_at(err, NULL, 0, 0,
                          "--percent %s: %s is not one device with memory of its own", text,

@@ -35,6 +35,8 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     p->grad = wide ? 4 : 2;
     if (mixed && !wide)
         p->grad = (unsigned)vs_engine_number(plan->c->engine, "grad_bytes", NULL, 2);
+    if (vs_given(axes, VS_AXIS_GRAD_DTYPE))
+        p->grad = vs_is(axes, VS_AXIS_GRAD_DTYPE, "fp32") ? 4 : 2;
     p->state = wide || mixed ? 4 : 2;
     p->master = mixed && !wide ? 4 : 0;
     bool always = vs_streq(vs_engine_rule(plan->c->engine, "master", "mixed"), "always");

@@ -13,6 +13,11 @@ static bool check(const struct vs_case *c, struct vs_err *err) {
                          "--offload %s: %s has one memory for CPU and GPU, there is no "
                          "link to stream over",
                          word, c->machine->hw);
+    if (vs_streq(word, "disk") && !c->machine->storage)
+        return vs_err_at(
+            err, NULL, 0, 0,
+            "--offload disk: the machine of %s has no storage; expected stream, or --storage NAME",
+            c->machine->hw);
     if (c->task == VS_TASK_TRAIN && vs_streq(word, "disk"))
         return vs_err_at(err, NULL, 0, 0,
                          "--offload disk is not modelled for --task train; expected none or "

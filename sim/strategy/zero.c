@@ -2,7 +2,9 @@
  * gradients too, 3 weights too. One device shards nothing, whatever the stage. Units are gathered
  * before use; those that train get theirs one unit ahead in backward (FSDP's BACKWARD_PRE), frozen
  * ones just in time; engine files may say how many units and elements ahead. With --zero-group N
- * the ranks of a group share one copy, and groups replicate it (FSDP's HYBRID_SHARD). */
+ * the ranks of a group share one copy, and groups replicate it (FSDP's HYBRID_SHARD).
+ * What DeepSpeed's file calls stage3_max_live_parameters, stage3_prefetch_bucket_size and
+ * stage3_param_persistence_threshold are --zero-live, --zero-prefetch and --zero-persist. */
 #include "strategy/strategy.h"
 
 #include "engine/engine.h"
@@ -14,9 +16,9 @@ static unsigned gathered_ahead(const struct vs_plan *plan) {
     const struct vs_case *c = plan->c;
     double train = vs_is(&c->axes, VS_AXIS_METHOD, "full") ? 1 : 0;
     double ahead = vs_engine_number(c->engine, "gather_ahead", NULL, train);
-    double most = vs_engine_number(c->engine, "gather_elements", NULL, 0);
+    double most = (double)vs_count(&c->axes, VS_AXIS_ZERO_LIVE);
     double layer = (double)c->model->params_linear / c->model->layers;
-    if (most > 0 && layer > 0 && (ahead + 1) * layer > most)
+    if (vs_given(&c->axes, VS_AXIS_ZERO_LIVE) && layer > 0 && (ahead + 1) * layer > most)
         ahead = most > layer ? most / layer - 1 : 0;
     return (unsigned)ahead;
 }
@@ -24,8 +26,16 @@ static unsigned gathered_ahead(const struct vs_plan *plan) {
 /* Engines that gather a bounded number of elements ahead wait for units that are larger. */
 static bool exposed(const struct vs_plan *plan) {
     const struct vs_case *c = plan->c;
-    double most = vs_engine_number(c->engine, "prefetch_elements", NULL, 0);
-    return most > 0 && (double)c->model->params_linear / c->model->layers > most;
+    double most = (double)vs_count(&c->axes, VS_AXIS_ZERO_PREFETCH);
+    return vs_given(&c->axes, VS_AXIS_ZERO_PREFETCH) &&
+           (double)c->model->params_linear / c->model->layers > most;
+}
+
+/* Small parameters stay whole on each rank: gathering them would cost more than they take. */
+static void persist(struct vs_plan *plan) {
+    int64_t most = vs_count(&plan->c->axes, VS_AXIS_ZERO_PERSIST);
+    for (size_t i = 0; i < plan->weight_count; i++)
+        plan->weights[i].persists = vs_tensor_params(plan->weights[i].tensor) <= (uint64_t)most;
 }
 
 static bool take_group(struct vs_plan *plan, int64_t stage, struct vs_err *err) {
@@ -47,6 +57,13 @@ static bool take_group(struct vs_plan *plan, int64_t stage, struct vs_err *err) 
     return true;
 }
 
+static enum vs_collectives collectives(const struct vs_engine *engine) {
+    const char *rule = vs_engine_rule(engine, "collectives", "shared");
+    return vs_streq(rule, "recorded") ? VS_COLLECTIVES_RECORDED
+           : vs_streq(rule, "copied") ? VS_COLLECTIVES_COPIED
+                                      : VS_COLLECTIVES_SHARED;
+}
+
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
     int64_t stage = vs_count(&c->axes, VS_AXIS_ZERO);
@@ -59,6 +76,8 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         return false;
     if (plan->ranks < 2)
         return true;
+    plan->collectives = collectives(c->engine);
+    plan->collectives_in_turn = vs_is(&c->axes, VS_AXIS_OVERLAP_COMM, "off");
     plan->shard.states = stage >= 1;
     plan->shard.grads = stage >= 2;
     plan->shard.weights = stage >= 3;
@@ -68,6 +87,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         plan->overlap = plan->prefetch > 1 ? plan->prefetch : 1;
         if (exposed(plan))
             plan->overlap = plan->prefetch = 0;
+        persist(plan);
     }
     return true;
 }

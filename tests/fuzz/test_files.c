@@ -1,6 +1,6 @@
 /* Every reader of files: profiles of hardware, models (ours and config.json), engines, workloads,
- * case files. What is read is used: a machine is put together, a model's tensors are counted and a
- * short run is simulated. */
+ * configurations of DeepSpeed, case files. What is read is used: a machine is put together, a
+ * model's tensors are counted and a short run is simulated. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +113,14 @@ static bool read_engine(struct vs_err *err) {
     return run(vs_arena_printf(&arena, "--hw rtx3090 --engine '%s' %s --gen 2", path, task), err);
 }
 
+static bool read_deepspeed(struct vs_err *err) {
+    return run(vs_arena_printf(&arena,
+                               "--hw a100-80g-sxm --gpus 2 --model gpt2 --task train --seq 64 "
+                               "--ckpt full --config '%s'",
+                               path),
+               err);
+}
+
 static bool read_workload(struct vs_err *err) {
     return run(vs_arena_printf(&arena, "--hw rtx4090 --workload '%s'", path), err);
 }
@@ -142,6 +150,7 @@ static const struct target TARGETS[] = {
     {"workloads/models", ".json", "model.json", read_model, NULL},
     {"tests/configs", ".json", "config.json", read_model, NULL},
     {"workloads/engines", ".json", "engine.json", read_engine, NULL},
+    {"tests/configs/deepspeed", ".json", "ds.json", read_deepspeed, NULL},
     {"workloads", ".json", "workload.json", read_workload, NULL},
     {"tests/measured", ".csv", "cases.csv", read_cases, NULL},
 };

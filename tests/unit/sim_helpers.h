@@ -17,8 +17,8 @@
 #include "hw/machine.h"
 #include "plan/generate.h"
 #include "plan/load.h"
-#include "plan/resolve.h"
 #include "plan/train.h"
+#include "run/config.h"
 #include "run/point.h"
 #include "strategy/strategy.h"
 #include "work/options.h"
@@ -68,10 +68,7 @@ static inline bool sim_request(const char *words, struct vs_request *request, st
 static inline bool sim_resolve(struct vs_catalog *catalog, const char *words, struct vs_case *c,
                                struct vs_err *err) {
     struct vs_request r;
-    if (!sim_request(words, &r, err))
-        return false;
-    const struct vs_settings settings = {r.set_paths, r.set_values, r.set_count};
-    return vs_resolve(catalog, &r.user, &settings, c, err);
+    return sim_request(words, &r, err) && vs_request_resolve(catalog, &r, c, err);
 }
 
 static inline const struct vs_case *sim_case(const char *words) {

@@ -251,6 +251,80 @@ END_TEST
 /* 100 MiB, max_split 32, 20 always in use. Each step takes 30 (which the cached 70 may not serve,
  * and which takes their place) and then 70 (for which the cache must be emptied). It ends in the
  * state of the step before, since addresses are used again. */
+static vs_block take_on(struct vs_pool *pool, unsigned stream, uint64_t bytes) {
+    vs_block block;
+    ck_assert_int_eq(vs_pool_alloc_on(pool, stream, bytes, VS_TAG_GATHERED, &block), VS_POOL_OK);
+    return block;
+}
+
+/* 30 MiB that stream 0 freed serve stream 0, not stream 1: it asks the driver. */
+START_TEST(test_streams_do_not_share) {
+    struct vs_pool *pool = new_caching((struct vs_pool_spec){.expandable_segments = _i == 1});
+    uint64_t unit = _i == 1 ? 40 * MIB : 30 * MIB; /* whole pages of 20 MiB there */
+    vs_pool_release_block(pool, take_on(pool, 0, unit));
+    expect(pool, 0, unit);
+    vs_block other = take_on(pool, 1, unit);
+    expect(pool, unit, 2 * unit);
+    vs_block own = take_on(pool, 0, unit);
+    expect(pool, 2 * unit, 2 * unit);
+    vs_pool_release_block(pool, other);
+    vs_pool_release_block(pool, own);
+    vs_pool_empty_cache(pool);
+    expect(pool, 0, 0);
+    vs_pool_free(pool);
+}
+END_TEST
+
+/* Units of 30 MiB, one alive and one that may still be in use: the third one takes the first one's
+ * place, so three units are never reserved. */
+START_TEST(test_retired_blocks_wait) {
+    struct vs_pool *pool = new_caching((struct vs_pool_spec){.in_flight_blocks = {0, 1, 0}});
+    uint64_t unit = 30 * MIB, first = 0;
+    for (int i = 0; i < 4; i++) {
+        vs_block block = take_on(pool, 1, unit);
+        expect(pool, unit, i == 0 ? unit : 2 * unit);
+        if (i == 0)
+            first = address_of(pool, block);
+        ck_assert_int_eq(address_of(pool, block) == first, i % 2 == 0);
+        vs_pool_retire(pool, block);
+        expect(pool, 0, i == 0 ? unit : 2 * unit);
+    }
+    uint64_t busy = vs_pool_state(pool);
+    vs_pool_settle(pool);
+    ck_assert_uint_ne(vs_pool_state(pool), busy);
+    vs_pool_free(pool);
+}
+END_TEST
+
+/* Before a request fails, the device is waited for: what was retired is free then. */
+START_TEST(test_retired_blocks_are_waited_for) {
+    struct vs_pool *pool = new_caching(
+        (struct vs_pool_spec){.capacity_bytes = 50 * MIB, .in_flight_blocks = {0, 5, 0}});
+    vs_block block;
+    vs_pool_retire(pool, take_on(pool, 1, 30 * MIB));
+    ck_assert_int_eq(vs_pool_alloc(pool, 40 * MIB, VS_TAG_KV, &block), VS_POOL_RETRIED);
+    expect(pool, 40 * MIB, 40 * MIB);
+    ck_assert_ptr_null(vs_pool_oom(pool));
+    vs_pool_free(pool);
+}
+END_TEST
+
+/* Elsewhere nothing has to wait: a bump allocator's block, and raw memory, go at once. */
+START_TEST(test_retire_elsewhere) {
+    struct vs_pool *pool =
+        vs_pool_new(&(struct vs_pool_spec){.name = "host", .capacity_bytes = 1 * GIB});
+    vs_block raw;
+    ck_assert_int_eq(vs_pool_alloc_raw(pool, MIB, VS_TAG_COMM, &raw), VS_POOL_OK);
+    vs_pool_retire(pool, take_on(pool, 1, 30 * MIB));
+    vs_pool_retire(pool, raw);
+    vs_pool_retire(pool, raw);
+    vs_pool_settle(pool);
+    ck_assert_uint_eq(vs_pool_stats(pool).reserved_bytes, 0);
+    ck_assert_uint_eq(vs_pool_stats(pool).raw_bytes, 0);
+    vs_pool_free(pool);
+}
+END_TEST
+
 START_TEST(test_steps_repeat) {
     struct vs_pool *pool = new_caching(
         (struct vs_pool_spec){.capacity_bytes = 100 * MIB, .max_split_bytes = 32 * MIB});
@@ -304,6 +378,10 @@ static Suite *caching_suite(void) {
     tcase_add_test(tcase, test_free_oversize);
     tcase_add_test(tcase, test_expandable);
     tcase_add_test(tcase, test_expandable_beyond);
+    tcase_add_loop_test(tcase, test_streams_do_not_share, 0, 2);
+    tcase_add_test(tcase, test_retired_blocks_wait);
+    tcase_add_test(tcase, test_retired_blocks_are_waited_for);
+    tcase_add_test(tcase, test_retire_elsewhere);
     tcase_add_test(tcase, test_steps_repeat);
     tcase_add_test(tcase, test_many_blocks);
     suite_add_tcase(suite, tcase);

@@ -32,6 +32,9 @@ static const struct setting settings[] = {
       .max_split_bytes = 40 * MIB,
       .roundup_power2_divisions = 8},
      90 * MIB},
+    {{.capacity_bytes = 900 * MIB, .in_flight_blocks = {3, 1, 0}}, 64 * MIB},
+    {{.capacity_bytes = 900 * MIB, .expandable_segments = true, .in_flight_blocks = {2, 0, 5}},
+     64 * MIB},
 };
 enum { SETTINGS = sizeof settings / sizeof settings[0] };
 
@@ -64,6 +67,7 @@ static void start_pair(struct pair *pair, const struct setting *setting) {
     pair->model->capacity = spec->capacity_bytes;
     pair->model->max_split = spec->max_split_bytes != 0 ? spec->max_split_bytes : UINT64_MAX;
     pair->model->rounding = rounding != 0 ? rounding : 20 * MIB;
+    memcpy(pair->model->in_flight, spec->in_flight_blocks, sizeof pair->model->in_flight);
     vs_pool_reset(pair->pool);
     memset(pair->blocks, 0, sizeof pair->blocks);
     pair->raw = 0;
@@ -73,6 +77,14 @@ static void release_both(struct pair *pair, size_t slot) {
     if (pair->blocks[slot] != 0)
         model_release(pair->model, pair->addresses[slot]);
     vs_pool_release_block(pair->pool, pair->blocks[slot]);
+    pair->blocks[slot] = 0;
+}
+
+static void retire_both(struct pair *pair, size_t slot) {
+    if (pair->blocks[slot] != 0)
+        model_retire(pair->model, pair->addresses[slot]);
+    vs_pool_retire(pair->pool, pair->blocks[slot]);
+    vs_pool_release_block(pair->pool, pair->blocks[slot]); /* nobody's any more: no effect */
     pair->blocks[slot] = 0;
 }
 
@@ -88,11 +100,12 @@ static void check_oom(const struct pair *pair, uint64_t bytes, uint64_t reserved
                       oom->segment_bytes + oom->in_use_bytes - oom->capacity_bytes);
 }
 
-static enum vs_pool_result alloc_both(struct pair *pair, size_t slot, uint64_t bytes) {
+static enum vs_pool_result alloc_both(struct pair *pair, unsigned stream, size_t slot,
+                                      uint64_t bytes) {
     uint64_t address;
-    enum vs_pool_result wanted = model_alloc(pair->model, bytes, &address);
+    enum vs_pool_result wanted = model_alloc(pair->model, stream, bytes, &address);
     enum vs_pool_result got =
-        vs_pool_alloc(pair->pool, bytes, VS_TAG_ACTIVATIONS, &pair->blocks[slot]);
+        vs_pool_alloc_on(pair->pool, stream, bytes, VS_TAG_ACTIVATIONS, &pair->blocks[slot]);
     ck_assert_int_eq(got, wanted);
     ck_assert_uint_eq(address_of(pair->pool, pair->blocks[slot]), address);
     pair->addresses[slot] = address;
@@ -156,6 +169,8 @@ static void check_all_freed(struct pair *pair, uint64_t empty_state) {
     bool lifted = pair->model->lifted;
     for (size_t i = 0; i < SLOTS; i++)
         release_both(pair, i);
+    vs_pool_settle(pair->pool);
+    model_settle(pair->model);
     vs_pool_release_block(pair->pool, pair->raw);
     expect(pair->pool, 0, model_sum(pair->model, false));
     vs_pool_empty_cache(pair->pool);
@@ -174,14 +189,20 @@ START_TEST(test_against_model) {
     for (int op = 0; op < OPS; op++) {
         size_t slot = next_random(&seed) % SLOTS;
         uint64_t choice = next_random(&seed) % 100, bytes = random_size(&seed, setting->largest);
-        release_both(&pair, slot);
-        if (choice == 0) {
+        if (choice % 5 == 4)
+            retire_both(&pair, slot);
+        else
+            release_both(&pair, slot);
+        if (choice == 2) {
+            vs_pool_settle(pair.pool);
+            model_settle(pair.model);
+        } else if (choice == 0) {
             vs_pool_empty_cache(pair.pool);
             model_empty_cache(pair.model);
         } else if (choice == 1) {
             toggle_raw(&pair, bytes);
         } else if (choice < 65) {
-            alloc_both(&pair, slot, bytes);
+            alloc_both(&pair, (unsigned)(bytes % 7) % VS_POOL_STREAMS, slot, bytes);
         }
         check_pair(&pair);
         if (op % 100 == 0)
@@ -213,7 +234,7 @@ static void describe(const struct model *model, struct layout *layout) {
         ck_assert_uint_lt(layout->count + 3, 64);
         layout->words[layout->count++] = b->address;
         layout->words[layout->count++] = b->size + (uint64_t)b->state;
-        layout->words[layout->count++] = b->segment + b->small;
+        layout->words[layout->count++] = b->segment + 2 * b->stream + b->small;
     }
 }
 
@@ -233,7 +254,7 @@ START_TEST(test_state_is_layout) {
         size_t slot = next_random(&seed) % HELD, size = next_random(&seed) % 6;
         release_both(&pair, slot);
         if (next_random(&seed) % 3 != 0)
-            alloc_both(&pair, slot, sizes[size]);
+            alloc_both(&pair, next_random(&seed) % 8 == 0, slot, sizes[size]);
         if (next_random(&seed) % 4 == 0) {
             vs_pool_empty_cache(pair.pool);
             model_empty_cache(pair.model);

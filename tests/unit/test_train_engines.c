@@ -60,7 +60,8 @@ START_TEST(zero_bytes_per_rank) {
         unsigned weights, gradients, optimizer; /* ranks that share them */
     } CASES[] = {{"0", 1, 1, 1}, {"1", 1, 1, 8}, {"2", 1, 8, 8}, {"3", 8, 8, 8}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
-        const char *words = vs_arena_printf(&sim_arena, DEEPSPEED "--zero %s", CASES[i].zero);
+        const char *words = vs_arena_printf(&sim_arena, DEEPSPEED "--zero %s%s", CASES[i].zero,
+                                            i == 3 ? " --zero-persist 0" : "");
         ck_assert_uint_eq(lasting(words, VS_TAG_WEIGHTS, true, ""), 2 * P / CASES[i].weights);
         ck_assert_uint_eq(lasting(words, VS_TAG_GRADIENTS, true, "reduce buckets"),
                           2 * P / CASES[i].gradients);
@@ -72,7 +73,7 @@ END_TEST
 /* Two groups of four: each rank holds a quarter; the all-reduce between groups is one more
  * collective for every reduce-scatter. */
 START_TEST(groups_replicate) {
-    const char *words = DEEPSPEED "--zero 3 --zero-group 4";
+    const char *words = DEEPSPEED "--zero 3 --zero-group 4 --zero-persist 0";
     ck_assert_uint_eq(lasting(words, VS_TAG_WEIGHTS, true, ""), 2 * P / 4);
     ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, true, ""), 12 * P / 4);
     sim_micro_step(&plan, &phase);
@@ -86,8 +87,9 @@ START_TEST(groups_replicate) {
     }
     ck_assert_double_eq(scattered, 2.0 * (double)P);
     ck_assert_double_eq(summed, scattered);
-    ck_assert_uint_eq(lasting(DEEPSPEED "--zero 3 --zero-group 8", VS_TAG_WEIGHTS, true, ""),
-                      2 * P / 8);
+    ck_assert_uint_eq(
+        lasting(DEEPSPEED "--zero 3 --zero-group 8 --zero-persist 0", VS_TAG_WEIGHTS, true, ""),
+        2 * P / 8);
 }
 END_TEST
 
@@ -129,7 +131,7 @@ START_TEST(offloaded_optimizer) {
     ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, false, ""), 12 * P / 8);
     ck_assert_uint_eq(lasting(words, VS_TAG_GRADIENTS, false, ""), 4 * P / 8);
     ck_assert_uint_eq(lasting(words, VS_TAG_WEIGHTS, true, ""), 2 * P);
-    const char *all = DEEPSPEED "--zero 3 --offload-optim cpu --offload-param cpu";
+    const char *all = DEEPSPEED "--zero 3 --zero-persist 0 --offload-optim cpu --offload-param cpu";
     ck_assert_uint_eq(lasting(all, VS_TAG_WEIGHTS, false, "") +
                           lasting(all, VS_TAG_GRADIENTS, false, "") +
                           lasting(all, VS_TAG_OPTIMIZER, false, ""),
@@ -148,6 +150,67 @@ START_TEST(reduce_buckets) {
         ck_assert_uint_eq(all - lasting(words, VS_TAG_GRADIENTS, true, "reduce buckets"),
                           COUNT[stage] * 16 * MIB);
     }
+}
+END_TEST
+
+/* Buffers of one name that a micro-step takes or makes for good: how many, whether all are of this
+ * stream, how many are retired, and the size of the largest. */
+struct named {
+    size_t count, retired;
+    uint64_t most;
+    bool of_stream;
+};
+
+static struct named of_name(const char *words, const char *what, enum vs_stream stream) {
+    struct named n = {.of_stream = true};
+    forget();
+    sim_plan(&plan, words);
+    sim_micro_step(&plan, &phase);
+    for (size_t i = 0; i < plan.buffers.count; i++) {
+        const struct vs_buffer *b = &plan.buffers.at[i];
+        if (!vs_streq(b->what, what))
+            continue;
+        n.count++;
+        n.of_stream &= b->stream == stream;
+        n.most = b->bytes > n.most ? b->bytes : n.most;
+    }
+    for (size_t i = 0; i < phase.mem.count; i++)
+        n.retired += phase.mem.at[i].verb == VS_MEM_RETIRE &&
+                     vs_streq(plan.buffers.at[phase.mem.at[i].buffer].what, what);
+    return n;
+}
+
+/* FSDP1, four layers: a unit is gathered on a stream of its own for each forward and each backward,
+ * but once at the turn, and each is retired; the flat gradient of a unit, which computing made and
+ * another stream reduces, as well; parts are memory of the stream that reduces. */
+START_TEST(recorded_collectives) {
+#define FSDP EIGHT "--engine fsdp --method full --precision bf16"
+    struct named units = of_name(FSDP, "layer weights", VS_STREAM_GATHER);
+    ck_assert_uint_eq(units.count, 4 + 3);
+    ck_assert_uint_eq(units.retired, 4 + 3);
+    ck_assert_uint_eq(units.most, 2 * TOY_LAYER);
+    ck_assert(units.of_stream);
+    struct named flat = of_name(FSDP, "gradients of a unit", VS_STREAM_COMPUTE);
+    ck_assert_uint_eq(flat.count, 4 + 1);
+    ck_assert_uint_eq(flat.retired, 4 + 1);
+    ck_assert(flat.of_stream);
+    ck_assert(of_name(FSDP, "gradient", VS_STREAM_REDUCE).of_stream);
+    struct named alone = of_name(DEEPSPEED "--zero 3", "layer weights", VS_STREAM_COMPUTE);
+    ck_assert(alone.count == 4 + 3 && alone.retired == 0 && alone.of_stream);
+}
+END_TEST
+
+/* FSDP2 with fp32 shards: what a collective fills in 16 bit is copied into tensors of the stream
+ * that computes; gradients are reduced in fp32 in one buffer; nothing is retired. */
+START_TEST(copied_collectives) {
+#define FSDP2 EIGHT "--engine fsdp2 --method full --weights fp32 --precision mixed-bf16"
+    struct named units = of_name(FSDP2, "layer weights", VS_STREAM_COMPUTE);
+    ck_assert_uint_eq(units.count, 2 * (4 + 3));
+    ck_assert(!units.of_stream && units.retired == 0);
+    struct named flat = of_name(FSDP2, "gradients of a unit", VS_STREAM_COMPUTE);
+    ck_assert_uint_eq(flat.count, 4 + 1);
+    ck_assert_uint_ge(flat.most, 4 * TOY_LAYER);
+    ck_assert(flat.of_stream && flat.retired == 0);
 }
 END_TEST
 
@@ -212,6 +275,43 @@ START_TEST(adapted_head) {
     ck_assert_uint_eq(lasting(with, VS_TAG_ADAPTERS, true, "") - without, 4 * 8 * (4096 + 256));
     const char *half = ONE "--engine litgpt --method lora --lora-rank 8 --lora-targets head";
     ck_assert_uint_eq(lasting(half, VS_TAG_ADAPTERS, true, ""), 2 * 8 * (4096 + 256));
+}
+END_TEST
+
+/* bf16: Lion has one state of 2 bytes. Adafactor's are sums of rows and columns in fp32: of four
+ * matrices of 256 x 256 and three of 1024 x 256 in a layer, of embedding and head (4096 x 256), and
+ * norms as they are. Muon has one of matrices in layers, and Adam's two of the rest. */
+START_TEST(states_of_optimizers) {
+#define STATES(optim)                                                                              \
+    lasting(ONE "--engine ideal --method full --precision bf16 --optim " optim, VS_TAG_OPTIMIZER,  \
+            true, "")
+    uint64_t layers = 4ULL * TOY_LINEAR, norms = 4 * 2 * 256 + 256;
+    ck_assert_uint_eq(STATES("adamw"), 2 * 2 * P);
+    ck_assert_uint_eq(STATES("lion"), 2 * P);
+    ck_assert_uint_eq(STATES("adafactor"),
+                      4 * (4 * (4 * 512 + 3 * 1280) + 2 * (4096 + 256) + norms));
+    ck_assert_uint_eq(STATES("muon"), 2 * layers + 2 * 2 * (P - layers));
+    uint64_t eight = STATES("lion8bit");
+    ck_assert_uint_gt(eight, P);
+    ck_assert_uint_lt(eight, P + P / 50); /* scales, and norms in fp32 */
+    ck_assert_uint_eq(STATES("paged-adamw"), 2 * 4 * P);
+}
+END_TEST
+
+/* Muon's update: five steps of 4 m^2 n + 2 m^3 FLOPs for each matrix of m x n. */
+START_TEST(orthogonal_updates) {
+    struct vs_err err = {0};
+    double flops = 0, m = 256, square = 6 * m * m * m, wide = 4 * m * m * 1024 + 2 * m * m * m;
+    forget();
+    sim_plan(&plan, ONE "--engine ideal --method full --precision bf16 --optim muon");
+    ck_assert(vs_emit_optimizer_step(&plan, &phase, &err));
+    for (size_t i = 0; i < phase.ops.count; i++)
+        flops += vs_streq(phase.ops.at[i].what, "orthogonalize") ? phase.ops.at[i].flops : 0;
+    ck_assert_double_eq_tol(flops / (4 * 5 * (4 * square + 3 * wide)), 1, 1e-9);
+    sim_refused(ONE "--engine ideal --method full --optim muon --offload-optim cpu",
+                "--optim muon runs on a GPU only");
+    sim_refused(ONE "--engine ideal --method full --optim adafactor --optim-impl fused",
+                "--optim-impl does not apply to --optim adafactor");
 }
 END_TEST
 
@@ -282,11 +382,15 @@ int main(void) {
     tcase_add_test(tests, collectives_of_groups);
     tcase_add_test(tests, offloaded_optimizer);
     tcase_add_test(tests, reduce_buckets);
+    tcase_add_test(tests, recorded_collectives);
+    tcase_add_test(tests, copied_collectives);
     tcase_add_test(tests, whole_model_kept);
     tcase_add_test(tests, checkpoints_by_operator);
     tcase_add_test(tests, checkpoints_on_host);
     tcase_add_test(tests, saved_modules);
     tcase_add_test(tests, adapted_head);
+    tcase_add_test(tests, states_of_optimizers);
+    tcase_add_test(tests, orthogonal_updates);
     tcase_add_test(tests, optimizer_in_backward);
     tcase_add_test(tests, eight_bit_matrices);
     tcase_add_test(tests, refused);

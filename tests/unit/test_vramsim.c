@@ -146,7 +146,7 @@ static void refused(const char *option, const char *value, const char *text) {
 
 START_TEST(errors) {
     double value = 3;
-    refused("contxt", "8k", "unknown option 'contxt'; nearest: ctx");
+    refused("contxt", "8k", "unknown option 'contxt'; nearest: config, ctx");
     refused("--ctx", "8k", "unknown option '--ctx'");
     refused("batch", "0", "batch");
     refused("batch", "1,2", "found a list '1,2', expected one value");

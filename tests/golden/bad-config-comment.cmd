@@ -1,0 +1,2 @@
+# JSON has no comments.
+run --hw a100-80g-sxm --gpus 2 --model llama-3-8b --task train --config ./ds.json
