@@ -30,8 +30,11 @@ struct vs_step_limits {
 };
 struct vs_step_limits vs_step_limits(const struct vs_plan *plan);
 
-/* Blocks that a sequence of --ctx tokens fills. */
+/* Blocks that a sequence of --ctx tokens fills, its recurrent states included. */
 uint64_t vs_kv_sequence_blocks(const struct vs_plan *plan);
+/* Of them those for its recurrent states, which share the pool: on the device where they are most.
+ */
+uint64_t vs_state_blocks(const struct vs_plan *plan);
 /* What a block takes on a device: it holds its tokens' K and V of that device's layers. */
 uint64_t vs_kv_block_bytes(const struct vs_plan *plan, unsigned device);
 /* Devices that are written: one of equal ranks, else all. */

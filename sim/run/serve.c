@@ -90,6 +90,7 @@ static bool open_server(struct server *v, struct vs_err *err) {
         .sequences = most.sequences * groups,
         .block_tokens = v->s->plan.kv_block,
         .blocks = (uint64_t)v->s->out->metrics[VS_METRIC_KV_TOKENS] / v->s->plan.kv_block,
+        .sequence_blocks = vs_state_blocks(&v->s->plan),
         .reserve = vs_streq(vs_engine_rule(c->engine, "admission", ""), "reserve"),
         .first_decoded = vs_streq(vs_engine_rule(c->engine, "first_token", "prefill"), "decode")};
     v->groups = groups;
@@ -125,12 +126,12 @@ static bool step_time(struct server *v, const struct vs_sched_step *step, uint64
                       double *seconds, struct vs_err *err) {
     double decodes = (double)step->decodes / (double)v->groups;
     double prompts = fullest(v, step->prompts);
-    const struct vs_step_load load = {
-        .decodes = decodes,
-        .cells = step->cells / (double)v->groups + (double)later * decodes,
-        .prompts = prompts * (double)step->prompts,
-        .prompt_tokens = prompts * (double)step->prompt_tokens,
-        .pairs = prompts * step->pairs};
+    const struct vs_step_load load = {.decodes = decodes,
+                                      .cells =
+                                          step->cells / (double)v->groups + (double)later * decodes,
+                                      .prompts = prompts * (double)step->prompts,
+                                      .prompt_tokens = prompts * (double)step->prompt_tokens,
+                                      .pairs = prompts * step->pairs};
     return vs_step_time(&v->times, &load, seconds, err);
 }
 
