@@ -84,7 +84,8 @@ END_TEST
 
 /* Reading and computing for 1 s each take 2^(1/3) s; where one of them is nothing, the other. */
 START_TEST(ridge_of_the_roofline) {
-    struct vs_rates rates = {.ridge = true, .read_fraction = 1, .gemm[VS_CLASS_FLOAT] = 10};
+    struct vs_rates rates = {
+        .ridge = true, .read_fraction[VS_CLASS_FLOAT] = 1, .gemm[VS_CLASS_FLOAT] = 10};
     rates.capacity[VS_PART_COMPUTE] = 10;
     rates.capacity[VS_PART_MEMORY] = 4;
     struct vs_op op = {.kind = VS_WORK_GEMV, .flops = 10, .bytes = 4};
