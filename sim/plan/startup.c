@@ -184,10 +184,10 @@ uint64_t vs_kv_pool_blocks(const struct vs_plan *plan, unsigned device,
     return bytes > 0 && block > 0 ? (uint64_t)(bytes / (double)block) : 0;
 }
 
-bool vs_emit_kv_pool(struct vs_plan *plan, uint64_t blocks, struct vs_phase *phase,
-                     struct vs_err *err) {
+bool vs_emit_kv_pool(struct vs_plan *plan, uint64_t blocks, uint64_t sequences,
+                     struct vs_phase *phase, struct vs_err *err) {
     struct vs_emit e;
-    uint64_t needed = vs_kv_sequence_blocks(plan);
+    uint64_t needed = sequences * vs_kv_sequence_blocks(plan);
     vs_emit_begin(&e, plan, phase, "start-up");
     for (unsigned d = 0; d < vs_devices_written(plan); d++) {
         uint64_t block = vs_kv_block_bytes(plan, d);
@@ -195,7 +195,8 @@ bool vs_emit_kv_pool(struct vs_plan *plan, uint64_t blocks, struct vs_phase *pha
         vs_emit_take(&e, VS_TAG_KV, "KV pool", -1, blocks * block);
         nothing(&e, "KV pool");
         if (blocks < needed)
-            vs_emit_take(&e, VS_TAG_OTHER, "KV blocks of one sequence", -1,
+            vs_emit_take(&e, VS_TAG_OTHER,
+                         sequences > 1 ? "KV blocks of the batch" : "KV blocks of one sequence", -1,
                          (needed - blocks) * block);
         nothing(&e, "check of the context");
     }

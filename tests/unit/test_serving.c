@@ -270,6 +270,22 @@ START_TEST(states_in_the_pool) {
 }
 END_TEST
 
+/* A limit asks for sequences that run at once, not for those that come in waves. */
+START_TEST(batches_at_once) {
+#define START_UP LLAMA "--ctx 8192"
+    double most = sim_memory(START_UP)->metrics[VS_METRIC_MAX_BATCH];
+    struct vs_arena scratch = {0};
+    struct vs_err err = {0};
+    for (int64_t more = 0; more < 2; more++) {
+        struct vs_fit fit;
+        ck_assert(vs_point_fits_at(&scratch, sim_case(START_UP), VS_AXIS_BATCH,
+                                   (int64_t)most + more, &fit, &err));
+        ck_assert(fit.fits == (more == 0));
+    }
+    vs_arena_release(&scratch);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("serving");
     TCase *all = tcase_create("all");
@@ -290,6 +306,7 @@ int main(void) {
     tcase_add_test(all, pools_by_rule);
     tcase_add_test(all, offloaded_bytes);
     tcase_add_test(all, states_in_the_pool);
+    tcase_add_test(all, batches_at_once);
     suite_add_tcase(suite, all);
     return sim_main(suite);
 }
