@@ -124,6 +124,7 @@ static const struct {
     {VS_AXIS_OPTIM_BUFFERS, VS_AXIS_OFFLOAD_OPTIM, "nvme"},
     {VS_AXIS_PARAM_BUFFERS, VS_AXIS_OFFLOAD_PARAM, "nvme"},
     {VS_AXIS_PARAM_BUFFER, VS_AXIS_OFFLOAD_PARAM, "nvme"},
+    {VS_AXIS_OFFLOAD_SIZE, VS_AXIS_OFFLOAD, "stream"},
 };
 
 static bool has_one(const char *words, const char *word) {
@@ -295,6 +296,12 @@ static bool derive_split(struct vs_catalog *catalog, const struct vs_machine *m,
     return vs_catalog_word(catalog, v, VS_AXIS_TP, devices, err);
 }
 
+/* --offload-size implies --offload stream. */
+static bool derive_offload(struct vs_catalog *catalog, struct vs_values *v, struct vs_err *err) {
+    return !vs_given(v, VS_AXIS_OFFLOAD_SIZE) || v->at[VS_AXIS_OFFLOAD].text ||
+           vs_catalog_word(catalog, v, VS_AXIS_OFFLOAD, "stream", err);
+}
+
 /* A checkpoint that is published quantized is run as it is, as if its workload said so. */
 static bool take_stored_format(struct vs_catalog *catalog, const struct vs_model *model,
                                const char *task, struct vs_values *v, struct vs_err *err) {
@@ -303,6 +310,21 @@ static bool take_stored_format(struct vs_catalog *catalog, const struct vs_model
     if (!vs_catalog_word(catalog, v, VS_AXIS_WEIGHTS, model->stored_format, err))
         return false;
     v->origin[VS_AXIS_WEIGHTS] = VS_FROM_WORKLOAD;
+    return true;
+}
+
+/* Checkpoints that a vendor's tool quantized carry scales for a cache in 8 bit, which the engine
+ * then has by default; files scaled in blocks come from their authors and carry none. */
+static bool take_checkpoint_cache(struct vs_catalog *catalog, const struct vs_case *c,
+                                  struct vs_values *v, struct vs_err *err) {
+    const char *word = vs_engine_rule(c->engine, "checkpoint_cache", "");
+    bool scaled = vs_is(v, VS_AXIS_WEIGHTS, "nvfp4") ||
+                  (vs_is(v, VS_AXIS_WEIGHTS, "fp8") && !c->model->fp8_blocks);
+    if (word[0] == '\0' || !scaled || v->at[VS_AXIS_KV].text)
+        return true;
+    if (!vs_catalog_word(catalog, v, VS_AXIS_KV, word, err))
+        return false;
+    v->origin[VS_AXIS_KV] = VS_FROM_ENGINE;
     return true;
 }
 
@@ -369,7 +391,8 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
     if (!vs_catalog_engine(catalog, &v, v.at[VS_AXIS_ENGINE].text, &c->engine, err) ||
         !vs_check_engine(catalog, &v, c->engine, task, err) ||
         !vs_check_model(c->model, c->engine, task, err) ||
-        !derive_split(catalog, c->machine, &v, err) ||
+        !derive_split(catalog, c->machine, &v, err) || !derive_offload(catalog, &v, err) ||
+        !take_checkpoint_cache(catalog, c, &v, err) ||
         !fill_defaults(catalog, c->engine, task, &v, err) ||
         !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||
         !drop_pin_memory(&v, err) || !derive_batch(catalog, settings, c->machine, &v, err) ||

@@ -19,6 +19,7 @@ struct vs_request {
 
 struct vs_run_options {
     bool capacity_only; /* no clock: memory figures and OOM, speeds NaN */
+    bool at_once;       /* a batch that a paged cache holds in waves alone does not fit */
     bool stop_at_oom; /* with capacity_only: ends at the first failure; memory figures are those so
                          far */
     uint64_t reserve_bytes; /* of each device that must stay free */

@@ -8,6 +8,7 @@
 #include "plan/requests.h"
 #include "plan/startup.h"
 #include "run/kv_waste.h"
+#include "run/latency.h"
 #include "run/simulate.h"
 #include "run/step_time.h"
 #include "sched/sched.h"
@@ -27,10 +28,10 @@ struct server {
     struct vs_step_times times;
     struct request *requests; /* in the order of arrival, owned */
     size_t count;
-    bool closed; /* a request arrives when another one has ended */
+    uint64_t groups; /* of ranks, that the requests are dealt to */
+    bool closed;     /* a request arrives when another one has ended */
     double now_s;
-    double first_s, token_s; /* sums over requests: to the first token, and between tokens */
-    size_t spaced;           /* requests with more than one token */
+    struct vs_latency latency;
     uint64_t made;
     struct vs_kv_tally kv;
 };
@@ -83,15 +84,18 @@ static const char *policy_of(const struct vs_case *c) {
 static bool open_server(struct server *v, struct vs_err *err) {
     const struct vs_case *c = v->s->c;
     struct vs_step_limits most = vs_step_limits(&v->s->plan);
+    uint64_t groups = vs_plan_groups(&v->s->plan);
     const char *word = policy_of(c);
     const struct vs_policy *policy = vs_policy_find(word);
     const struct vs_sched_limits limits = {
-        .step_tokens = most.tokens,
-        .sequences = most.sequences,
+        .step_tokens = most.tokens * groups,
+        .sequences = most.sequences * groups,
         .block_tokens = v->s->plan.kv_block,
         .blocks = (uint64_t)v->s->out->metrics[VS_METRIC_KV_TOKENS] / v->s->plan.kv_block,
+        .sequence_blocks = vs_state_blocks(&v->s->plan),
         .reserve = vs_streq(vs_engine_rule(c->engine, "admission", ""), "reserve"),
         .first_decoded = vs_streq(vs_engine_rule(c->engine, "first_token", "prefill"), "decode")};
+    v->groups = groups;
     if (!policy)
         return vs_err_at(err, NULL, 0, 0, "engine '%s': no scheduler '%s', in rule 'schedule'",
                          c->engine->name, word);
@@ -113,11 +117,24 @@ static void arrive_by_now(struct server *v) {
         arrive(v);
 }
 
+/* The part of a step's prompts that the fullest group has: whole ones are dealt out. All groups go
+ * on together, for they share experts. */
+static double fullest(const struct server *v, uint64_t prompts) {
+    uint64_t n = prompts > 0 ? prompts : 1;
+    return (double)((n + v->groups - 1) / v->groups) / (double)n;
+}
+
 static bool step_time(struct server *v, const struct vs_sched_step *step, uint64_t later,
                       double *seconds, struct vs_err *err) {
-    return vs_step_time(&v->times, step->decodes,
-                        step->cells + (double)later * (double)step->decodes, step->prompts,
-                        step->prompt_tokens, step->pairs, seconds, err);
+    double decodes = (double)step->decodes / (double)v->groups;
+    double prompts = fullest(v, step->prompts);
+    const struct vs_step_load load = {.decodes = decodes,
+                                      .cells =
+                                          step->cells / (double)v->groups + (double)later * decodes,
+                                      .prompts = prompts * (double)step->prompts,
+                                      .prompt_tokens = prompts * (double)step->prompt_tokens,
+                                      .pairs = prompts * step->pairs};
+    return vs_step_time(&v->times, &load, seconds, err);
 }
 
 /* Runs the step as often as it comes alike and nobody arrives meanwhile. */
@@ -147,20 +164,16 @@ static bool run_step(struct server *v, const struct vs_sched_step *step, uint64_
     return true;
 }
 
-static void note(struct server *v) {
-    for (size_t i = 0; i < v->sched.first_count; i++) {
-        struct request *r = &v->requests[v->sched.first[i]];
-        r->first_s = v->now_s;
-        v->first_s += v->now_s - r->arrived_s;
-    }
-    for (size_t i = 0; i < v->sched.ended_count; i++) {
+static bool note(struct server *v, struct vs_err *err) {
+    bool ok = true;
+    for (size_t i = 0; i < v->sched.first_count; i++)
+        v->requests[v->sched.first[i]].first_s = v->now_s;
+    for (size_t i = 0; ok && i < v->sched.ended_count; i++) {
         const struct request *r = &v->requests[v->sched.ended[i]];
         v->made += r->gen;
-        if (r->gen < 2)
-            continue;
-        v->token_s += (v->now_s - r->first_s) / (double)(r->gen - 1);
-        v->spaced++;
+        ok = vs_latency_note(&v->latency, r->arrived_s, r->first_s, v->now_s, r->gen);
     }
+    return ok || vs_err_nomem(err);
 }
 
 static bool serve(struct server *v, struct vs_err *err) {
@@ -189,20 +202,18 @@ static bool serve(struct server *v, struct vs_err *err) {
             return false;
         vs_kv_tally_batch(&v->kv, &v->s->plan, &v->sched, times, v->now_s - before_s);
         vs_sched_done(&v->sched, times);
-        note(v);
+        if (!note(v, err))
+            return false;
         for (size_t i = 0; v->closed && i < v->sched.ended_count && v->sched.count < v->count; i++)
             arrive(v);
     }
 }
 
-static void mean_speeds(const struct server *v) {
+static void speeds(struct server *v) {
     double *metrics = v->s->out->metrics;
-    double start_s = v->requests[0].arrived_s;
     double client_s = vs_engine_number(v->s->c->engine, "client_s", NULL, 0);
-    metrics[VS_METRIC_OUT_TPS] = (double)v->made / (v->now_s - start_s);
-    metrics[VS_METRIC_TTFT_S] = v->first_s / (double)v->count + client_s;
-    if (v->spaced > 0)
-        metrics[VS_METRIC_TPOT_S] = v->token_s / (double)v->spaced;
+    metrics[VS_METRIC_OUT_TPS] = (double)v->made / (v->now_s - v->requests[0].arrived_s);
+    vs_latency_metrics(&v->latency, client_s, metrics);
 }
 
 bool vs_drive_serve(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err) {
@@ -214,10 +225,11 @@ bool vs_drive_serve(struct vs_simulation *s, struct vs_phase *phase, struct vs_e
     s->x.record = NULL; /* a node of the grid is not a moment of the run */
     bool ok = open_server(&v, err) && serve(&v, err) && vs_kv_tally_report(&v.kv, s, err);
     if (ok)
-        mean_speeds(&v);
+        speeds(&v);
     s->x.record = record;
     vs_sched_release(&v.sched);
     vs_step_times_release(&v.times);
+    vs_latency_release(&v.latency);
     free(v.requests);
     return ok;
 }

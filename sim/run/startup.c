@@ -21,12 +21,19 @@ static void limit_devices(struct vs_simulation *s, uint64_t blocks, const uint64
     }
 }
 
+/* Sequences that the pool of a group of ranks must hold. */
+static uint64_t required(const struct vs_simulation *s) {
+    uint64_t batch = (uint64_t)vs_count(&s->c->axes, VS_AXIS_BATCH);
+    uint64_t groups = vs_plan_groups(&s->plan);
+    return s->options->at_once ? (batch + groups - 1) / groups : 1;
+}
+
 static bool take_pool(struct vs_simulation *s, struct vs_phase *phase, uint64_t blocks,
                       struct vs_err *err) {
     uint64_t all[VS_DEVICES_PLANNED];
     for (unsigned d = 0; d < vs_devices_written(&s->plan); d++)
         all[d] = vs_pool_capacity(s->x.pools[vs_gpu_home(d)]);
-    if (!vs_emit_kv_pool(&s->plan, blocks, phase, err))
+    if (!vs_emit_kv_pool(&s->plan, blocks, required(s), phase, err))
         return false;
     limit_devices(s, blocks, all);
     bool ok = vs_walk(&s->x, phase, s->options->stop_at_oom, err);
@@ -52,8 +59,9 @@ bool vs_start_paged(struct vs_simulation *s, struct vs_phase *phase, struct vs_e
         return false;
     if (vs_is_over(s))
         return true;
-    uint64_t blocks = common_blocks(s), fitting = blocks / vs_kv_sequence_blocks(plan);
-    metrics[VS_METRIC_KV_TOKENS] = (double)(blocks * plan->kv_block);
+    uint64_t blocks = common_blocks(s), groups = vs_plan_groups(plan);
+    uint64_t fitting = blocks / vs_kv_sequence_blocks(plan) * groups;
+    metrics[VS_METRIC_KV_TOKENS] = (double)(blocks * plan->kv_block * groups);
     if (s->c->task == VS_TASK_SERVE)
         metrics[VS_METRIC_MAX_BATCH] = (double)fitting;
     uint64_t most = (uint64_t)vs_count(&s->c->axes, VS_AXIS_MAX_SEQS);

@@ -35,7 +35,8 @@ static struct vs_sched_request *at(const struct vs_sched *s, size_t place) {
 }
 
 static uint64_t blocks_for(const struct vs_sched *s, uint64_t tokens) {
-    return (tokens + s->limits.block_tokens - 1) / s->limits.block_tokens;
+    return (tokens + s->limits.block_tokens - 1) / s->limits.block_tokens +
+           s->limits.sequence_blocks;
 }
 
 /* Blocks up to `tokens`; false when the pool has too few. */

@@ -27,6 +27,7 @@ struct vs_sched_request {
 struct vs_sched_limits {
     uint64_t step_tokens, sequences; /* most of one step; a longer whole prompt runs alone */
     uint64_t blocks, block_tokens;   /* the pool */
+    uint64_t sequence_blocks;        /* that a sequence holds beside those of its tokens */
     bool reserve;       /* admits where prompt and output fit; otherwise blocks are taken as the
                            sequence grows, and the newest is thrown back when they run out */
     bool first_decoded; /* the last prompt token is left to a step of decoding */
