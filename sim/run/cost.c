@@ -301,6 +301,15 @@ static enum vs_part host_memory(const struct vs_rates *r) {
     return r->unified ? VS_PART_MEMORY : VS_PART_HOST_MEMORY;
 }
 
+/* Attention over a cache in host memory: as fast as matrix kernels would do its work, or as the
+ * cache can be taken in. */
+static void cpu_attention(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+    need(cost, host_memory(r), op->bytes / r->host_fraction);
+    need(cost, VS_PART_HOST_COMPUTE,
+         r->cpu_cache_rate > 0 ? op->bytes / r->cpu_cache_rate * r->cpu_flops
+                               : op->flops / r->cpu_plain_fraction);
+}
+
 struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
     struct vs_cost cost = {.latency_s = op->cost_s + op->kernels * r->kernel_s};
     bool naive = op->kind == VS_WORK_KV_READ_NAIVE;
@@ -353,10 +362,7 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         need(&cost, VS_PART_HOST_COMPUTE, op->flops);
         break;
     case VS_WORK_CPU_ATTENTION:
-        need(&cost, host_memory(r), op->bytes / r->host_fraction);
-        need(&cost, VS_PART_HOST_COMPUTE,
-             r->cpu_cache_rate > 0 ? op->bytes / r->cpu_cache_rate * r->cpu_flops
-                                   : op->flops / r->cpu_plain_fraction);
+        cpu_attention(&cost, r, op);
         break;
     case VS_WORK_STORAGE_READ:
         need(&cost, VS_PART_STORAGE, r->storage_fraction > 0 ? op->bytes / r->storage_fraction : 0);
