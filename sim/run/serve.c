@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "plan/requests.h"
 #include "plan/startup.h"
+#include "run/latency.h"
 #include "run/simulate.h"
 #include "run/step_time.h"
 #include "sched/sched.h"
@@ -28,8 +29,7 @@ struct server {
     size_t count;
     bool closed; /* a request arrives when another one has ended */
     double now_s;
-    double first_s, token_s; /* sums over requests: to the first token, and between tokens */
-    size_t spaced;           /* requests with more than one token */
+    struct vs_latency latency;
     uint64_t made;
 };
 
@@ -145,20 +145,16 @@ static bool run_step(struct server *v, const struct vs_sched_step *step, uint64_
     return true;
 }
 
-static void note(struct server *v) {
-    for (size_t i = 0; i < v->sched.first_count; i++) {
-        struct request *r = &v->requests[v->sched.first[i]];
-        r->first_s = v->now_s;
-        v->first_s += v->now_s - r->arrived_s;
-    }
-    for (size_t i = 0; i < v->sched.ended_count; i++) {
+static bool note(struct server *v, struct vs_err *err) {
+    bool ok = true;
+    for (size_t i = 0; i < v->sched.first_count; i++)
+        v->requests[v->sched.first[i]].first_s = v->now_s;
+    for (size_t i = 0; ok && i < v->sched.ended_count; i++) {
         const struct request *r = &v->requests[v->sched.ended[i]];
         v->made += r->gen;
-        if (r->gen < 2)
-            continue;
-        v->token_s += (v->now_s - r->first_s) / (double)(r->gen - 1);
-        v->spaced++;
+        ok = vs_latency_note(&v->latency, r->arrived_s, r->first_s, v->now_s, r->gen);
     }
+    return ok || vs_err_nomem(err);
 }
 
 static bool serve(struct server *v, struct vs_err *err) {
@@ -185,20 +181,18 @@ static bool serve(struct server *v, struct vs_err *err) {
         if (!run_step(v, &step, &times, err))
             return false;
         vs_sched_done(&v->sched, times);
-        note(v);
+        if (!note(v, err))
+            return false;
         for (size_t i = 0; v->closed && i < v->sched.ended_count && v->sched.count < v->count; i++)
             arrive(v);
     }
 }
 
-static void mean_speeds(const struct server *v) {
+static void speeds(struct server *v) {
     double *metrics = v->s->out->metrics;
-    double start_s = v->requests[0].arrived_s;
     double client_s = vs_engine_number(v->s->c->engine, "client_s", NULL, 0);
-    metrics[VS_METRIC_OUT_TPS] = (double)v->made / (v->now_s - start_s);
-    metrics[VS_METRIC_TTFT_S] = v->first_s / (double)v->count + client_s;
-    if (v->spaced > 0)
-        metrics[VS_METRIC_TPOT_S] = v->token_s / (double)v->spaced;
+    metrics[VS_METRIC_OUT_TPS] = (double)v->made / (v->now_s - v->requests[0].arrived_s);
+    vs_latency_metrics(&v->latency, client_s, metrics);
 }
 
 bool vs_drive_serve(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err) {
@@ -210,10 +204,11 @@ bool vs_drive_serve(struct vs_simulation *s, struct vs_phase *phase, struct vs_e
     s->x.record = NULL; /* a node of the grid is not a moment of the run */
     bool ok = open_server(&v, err) && serve(&v, err);
     if (ok)
-        mean_speeds(&v);
+        speeds(&v);
     s->x.record = record;
     vs_sched_release(&v.sched);
     vs_step_times_release(&v.times);
+    vs_latency_release(&v.latency);
     free(v.requests);
     return ok;
 }
