@@ -100,8 +100,8 @@ static void gemv(struct vs_pass *p, const struct vs_weight *w, size_t count,
             if (!wanted(&w[k]) || w[k].type != type)
                 continue;
             bytes += read_bytes(p, &w[k]);
-            flops +=
-                2 * (double)vs_tensor_params(w[k].tensor) * active(p, &w[k]) * (double)p->tokens;
+            flops += 2 * (double)vs_tensor_params(w[k].tensor) * active(p, &w[k]) *
+                     (double)p->tokens * (p->batched ? issued(p, &w[k]) : 1);
             kernels++;
         }
         if (seen)

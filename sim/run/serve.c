@@ -27,7 +27,8 @@ struct server {
     struct vs_step_times times;
     struct request *requests; /* in the order of arrival, owned */
     size_t count;
-    bool closed; /* a request arrives when another one has ended */
+    uint64_t groups; /* of ranks, that the requests are dealt to */
+    bool closed;     /* a request arrives when another one has ended */
     double now_s;
     struct vs_latency latency;
     uint64_t made;
@@ -81,15 +82,17 @@ static const char *policy_of(const struct vs_case *c) {
 static bool open_server(struct server *v, struct vs_err *err) {
     const struct vs_case *c = v->s->c;
     struct vs_step_limits most = vs_step_limits(&v->s->plan);
+    uint64_t groups = vs_plan_groups(&v->s->plan);
     const char *word = policy_of(c);
     const struct vs_policy *policy = vs_policy_find(word);
     const struct vs_sched_limits limits = {
-        .step_tokens = most.tokens,
-        .sequences = most.sequences,
+        .step_tokens = most.tokens * groups,
+        .sequences = most.sequences * groups,
         .block_tokens = v->s->plan.kv_block,
         .blocks = (uint64_t)v->s->out->metrics[VS_METRIC_KV_TOKENS] / v->s->plan.kv_block,
         .reserve = vs_streq(vs_engine_rule(c->engine, "admission", ""), "reserve"),
         .first_decoded = vs_streq(vs_engine_rule(c->engine, "first_token", "prefill"), "decode")};
+    v->groups = groups;
     if (!policy)
         return vs_err_at(err, NULL, 0, 0, "engine '%s': no scheduler '%s', in rule 'schedule'",
                          c->engine->name, word);
@@ -111,11 +114,24 @@ static void arrive_by_now(struct server *v) {
         arrive(v);
 }
 
+/* The part of a step's prompts that the fullest group has: whole ones are dealt out. All groups go
+ * on together, for they share experts. */
+static double fullest(const struct server *v, uint64_t prompts) {
+    uint64_t n = prompts > 0 ? prompts : 1;
+    return (double)((n + v->groups - 1) / v->groups) / (double)n;
+}
+
 static bool step_time(struct server *v, const struct vs_sched_step *step, uint64_t later,
                       double *seconds, struct vs_err *err) {
-    return vs_step_time(&v->times, step->decodes,
-                        step->cells + (double)later * (double)step->decodes, step->prompts,
-                        step->prompt_tokens, step->pairs, seconds, err);
+    double decodes = (double)step->decodes / (double)v->groups;
+    double prompts = fullest(v, step->prompts);
+    const struct vs_step_load load = {
+        .decodes = decodes,
+        .cells = step->cells / (double)v->groups + (double)later * decodes,
+        .prompts = prompts * (double)step->prompts,
+        .prompt_tokens = prompts * (double)step->prompt_tokens,
+        .pairs = prompts * step->pairs};
+    return vs_step_time(&v->times, &load, seconds, err);
 }
 
 /* Runs the step as often as it comes alike and nobody arrives meanwhile. */

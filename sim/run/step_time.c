@@ -113,14 +113,16 @@ static bool on_lines(struct vs_step_times *times, const struct between b[VS_STEP
     return true;
 }
 
-bool vs_step_time(struct vs_step_times *times, uint64_t decodes, double cells, uint64_t prompts,
-                  uint64_t prompt_tokens, double pairs, double *seconds, struct vs_err *err) {
+static double mean(double total, double count) { return count > 0 ? total / count : 0; }
+
+bool vs_step_time(struct vs_step_times *times, const struct vs_step_load *load, double *seconds,
+                  struct vs_err *err) {
     const struct between b[VS_STEP_DIMS] = {
-        [DECODES] = place((double)decodes, true),
-        [CELLS] = place(decodes > 0 ? cells / (double)decodes : 0, false),
-        [TOKENS] = place((double)prompt_tokens, true),
-        [REACH] = place(prompt_tokens > 0 ? pairs / (double)prompt_tokens : 0, false),
-        [PROMPTS] = place((double)prompts, false)};
+        [DECODES] = place(load->decodes, true),
+        [CELLS] = place(mean(load->cells, load->decodes), false),
+        [TOKENS] = place(load->prompt_tokens, true),
+        [REACH] = place(mean(load->pairs, load->prompt_tokens), false),
+        [PROMPTS] = place(load->prompts, false)};
     *seconds = 0;
     for (unsigned corner = 0; corner < 4; corner++) {
         const struct between *d = &b[DECODES], *t = &b[TOKENS];

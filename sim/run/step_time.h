@@ -23,8 +23,14 @@ struct vs_step_times {
 };
 void vs_step_times_release(struct vs_step_times *times);
 
-/* Totals as a scheduler counts them: cells of all that decode, pairs of prompt tokens and cells. */
-bool vs_step_time(struct vs_step_times *times, uint64_t decodes, double cells, uint64_t prompts,
-                  uint64_t prompt_tokens, double pairs, double *seconds, struct vs_err *err);
+/* Totals of the ranks that share a step, as a scheduler counts them; means where several groups of
+ * ranks share the requests. */
+struct vs_step_load {
+    double decodes, cells; /* of all that decode */
+    double prompts, prompt_tokens;
+    double pairs; /* of prompt tokens and the cells that they attend to */
+};
+bool vs_step_time(struct vs_step_times *times, const struct vs_step_load *load, double *seconds,
+                  struct vs_err *err);
 
 #endif
