@@ -65,7 +65,8 @@ enum vs_format_kind {
     VS_FORMAT_EXL2,
     VS_FORMAT_BPW,
     VS_FORMAT_FP8,
-    VS_FORMAT_MX
+    VS_FORMAT_MX,
+    VS_FORMAT_MLX
 };
 
 /* `exl2:BPW` and `gguf:BPW` have no type of that many bits: their `base` says what kind of kernel

@@ -231,6 +231,7 @@ static bool read_switches(struct vs_json_reader *r, struct vs_model *model, stru
         {"embed_norm", &model->embed_norm},
         {"head_bias", &model->head_bias},
         {"fp8_blocks", &model->fp8_blocks},
+        {"fp8_mlp_only", &model->fp8_mlp_only},
         {"attn_sinks", &model->attn_sinks},
         {"attn_output_gate", &model->attn_output_gate},
         {"layer_scale", &model->layer_scale},

@@ -17,6 +17,8 @@ static bool takes_base(const struct vs_model *model, enum vs_role role,
         if (model->experts && format->base == &vs_types[VS_TYPE_MXFP4])
             return vs_role_is_expert(role);
         return vs_role_is_linear(role) && role != VS_ROLE_ROUTER;
+    case VS_FORMAT_MLX:
+        return vs_role_is_linear(role) || role == VS_ROLE_EMBED || role == VS_ROLE_HEAD;
     case VS_FORMAT_GPTQ:
     case VS_FORMAT_AWQ:
     case VS_FORMAT_FP8:

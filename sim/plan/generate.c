@@ -92,7 +92,8 @@ bool vs_emit_provision(struct vs_plan *plan, struct vs_phase *phase, struct vs_e
         vs_block_take_cache(&e);
     else if (!grows(plan) && plan->kv_block == 0)
         take_cache(&e);
-    take_states(&e);
+    if (plan->kv_block == 0)
+        take_states(&e); /* otherwise they are in the pool */
     take_latent_halves(&e);
     if (vs_streq(vs_engine_rule(plan->c->engine, "compute_buffer", ""), "graph"))
         take_compute_buffers(&e);

@@ -119,6 +119,7 @@ static const struct {
     {VS_AXIS_KBIT_UPCAST, VS_AXIS_METHOD, "lora qlora"},
     {VS_AXIS_OPTIM_IMPL, VS_AXIS_OPTIM, "adamw sgd sgd-momentum"},
     {VS_AXIS_PREFETCH, VS_AXIS_OFFLOAD, "stream disk"},
+    {VS_AXIS_OFFLOAD_SIZE, VS_AXIS_OFFLOAD, "stream"},
     {VS_AXIS_PIN_MEMORY, VS_AXIS_OFFLOAD_PARAM, "cpu"},
 };
 
@@ -212,6 +213,12 @@ static bool derive_split(struct vs_catalog *catalog, const struct vs_machine *m,
     return vs_catalog_word(catalog, v, VS_AXIS_TP, devices, err);
 }
 
+/* --offload-size implies --offload stream. */
+static bool derive_offload(struct vs_catalog *catalog, struct vs_values *v, struct vs_err *err) {
+    return !vs_given(v, VS_AXIS_OFFLOAD_SIZE) || v->at[VS_AXIS_OFFLOAD].text ||
+           vs_catalog_word(catalog, v, VS_AXIS_OFFLOAD, "stream", err);
+}
+
 /* A checkpoint that is published quantized is run as it is, as if its workload said so. */
 static bool take_stored_format(struct vs_catalog *catalog, const struct vs_model *model,
                                const char *task, struct vs_values *v, struct vs_err *err) {
@@ -270,7 +277,7 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
     if (!vs_catalog_engine(catalog, &v, v.at[VS_AXIS_ENGINE].text, &c->engine, err) ||
         !vs_check_engine(catalog, &v, c->engine, task, err) ||
         !vs_check_model(c->model, c->engine, task, err) ||
-        !derive_split(catalog, c->machine, &v, err) ||
+        !derive_split(catalog, c->machine, &v, err) || !derive_offload(catalog, &v, err) ||
         !take_checkpoint_cache(catalog, c, &v, err) ||
         !fill_defaults(catalog, c->engine, task, &v, err) || !vs_requests_take_trace(&v, err) ||
         !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||

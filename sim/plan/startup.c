@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 #include "hw/machine.h"
+#include "plan/fetch.h"
 
 static double number(const struct vs_plan *plan, const char *name, double fallback) {
     const struct vs_machine *m = plan->c->machine;
@@ -73,6 +74,16 @@ static uint64_t expert_bytes(const struct vs_plan *plan, uint64_t tokens) {
     return 2 * tokens * ((2 * between > ends ? 2 * between : ends) + between);
 }
 
+/* Engines that copy an offloaded layer before they run it do so while they try a step out. */
+static uint64_t copied_bytes(const struct vs_plan *plan) {
+    uint64_t most = 0;
+    for (uint32_t l = 0; plan->streaming && l < plan->c->model->layers; l++) {
+        uint64_t bytes = vs_unit_fetch_bytes(plan, (int32_t)l);
+        most = bytes > most ? bytes : most;
+    }
+    return rule_is(plan, "offloaded", "copied") ? most : 0;
+}
+
 static void nothing(struct vs_emit *e, const char *what) {
     vs_emit_op(e, &(struct vs_op){
                       .kind = VS_WORK_NOTHING, .lane = VS_LANE_COMPUTE, .what = what, .layer = -1});
@@ -92,6 +103,8 @@ static void try_step(struct vs_emit *e, const struct step *s) {
         (uint64_t)number(plan, "step_workspace_bytes", 0) + (stage ? 4 * s->tokens * m->hidden : 0);
     uint64_t logits =
         (uint64_t)((double)(s->rows * m->vocab) * number(plan, "sampler_bytes_per_logit", 0));
+    vs_buffer_id copied =
+        vs_emit_take(e, VS_TAG_ACTIVATIONS, "offloaded layer", -1, copied_bytes(plan));
     vs_buffer_id experts =
         vs_emit_take(e, VS_TAG_ACTIVATIONS, "experts", -1, expert_bytes(plan, s->tokens));
     vs_buffer_id layer = vs_emit_take(e, VS_TAG_ACTIVATIONS, "widest layer", -1,
@@ -105,6 +118,7 @@ static void try_step(struct vs_emit *e, const struct step *s) {
     nothing(e, "profile run: sampler");
     vs_emit_give(e, sampler);
     vs_emit_give(e, experts);
+    vs_emit_give(e, copied);
 }
 
 bool vs_emit_profile(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err) {
@@ -131,9 +145,25 @@ uint64_t vs_kv_block_bytes(const struct vs_plan *plan, unsigned device) {
     return bytes;
 }
 
+uint64_t vs_state_blocks(const struct vs_plan *plan) {
+    const char *word = vs_engine_rule(plan->c->engine, "state", NULL);
+    const struct vs_type *type = word ? vs_type_find(word) : NULL;
+    uint64_t most = 0;
+    for (unsigned d = 0; type && d < vs_devices_written(plan); d++) {
+        uint64_t bytes = 0, block = vs_kv_block_bytes(plan, d);
+        for (uint32_t l = 0; l < plan->c->model->layers; l++)
+            if (plan->layers[l].device == d)
+                bytes += vs_part_bytes(vs_state_layer_bytes(plan->c->model, l, type, type),
+                                       vs_plan_parts(plan));
+        uint64_t blocks = block > 0 ? (bytes + block - 1) / block : 0;
+        most = blocks > most ? blocks : most;
+    }
+    return most;
+}
+
 uint64_t vs_kv_sequence_blocks(const struct vs_plan *plan) {
     uint64_t ctx = (uint64_t)vs_count(&plan->c->axes, VS_AXIS_CTX);
-    return (ctx + plan->kv_block - 1) / plan->kv_block;
+    return (ctx + plan->kv_block - 1) / plan->kv_block + vs_state_blocks(plan);
 }
 
 uint64_t vs_kv_host_bytes(const struct vs_plan *plan) {
@@ -164,10 +194,10 @@ uint64_t vs_kv_pool_blocks(const struct vs_plan *plan, unsigned device,
     return bytes > 0 && block > 0 ? (uint64_t)(bytes / (double)block) : 0;
 }
 
-bool vs_emit_kv_pool(struct vs_plan *plan, uint64_t blocks, struct vs_phase *phase,
-                     struct vs_err *err) {
+bool vs_emit_kv_pool(struct vs_plan *plan, uint64_t blocks, uint64_t sequences,
+                     struct vs_phase *phase, struct vs_err *err) {
     struct vs_emit e;
-    uint64_t needed = vs_kv_sequence_blocks(plan);
+    uint64_t needed = sequences * vs_kv_sequence_blocks(plan);
     vs_emit_begin(&e, plan, phase, "start-up");
     for (unsigned d = 0; d < vs_devices_written(plan); d++) {
         uint64_t block = vs_kv_block_bytes(plan, d);
@@ -175,7 +205,8 @@ bool vs_emit_kv_pool(struct vs_plan *plan, uint64_t blocks, struct vs_phase *pha
         vs_emit_take(&e, VS_TAG_KV, "KV pool", -1, blocks * block);
         nothing(&e, "KV pool");
         if (blocks < needed)
-            vs_emit_take(&e, VS_TAG_OTHER, "KV blocks of one sequence", -1,
+            vs_emit_take(&e, VS_TAG_OTHER,
+                         sequences > 1 ? "KV blocks of the batch" : "KV blocks of one sequence", -1,
                          (needed - blocks) * block);
         nothing(&e, "check of the context");
     }

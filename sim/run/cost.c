@@ -79,14 +79,16 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
     r->naive_attention =
         number(s, "naive_attention_fraction", number(s, "naive_attention_scale", 1) * fraction) *
         peak;
-    r->read_fraction = number(s, "read_fraction", a->read_fraction.value);
+    double read = number(s, "read_fraction", a->read_fraction.value);
+    for (int i = 0; i < VS_CLASS_COUNT; i++)
+        r->read_fraction[i] = number_of_class(s, "read_fraction", i, read);
     r->stream_fraction = number(s, "stream_fraction", a->stream_fraction.value);
     double dequant = number(s, "dequant_fraction", r->stream_fraction);
     for (int i = 0; i < VS_CLASS_COUNT; i++)
         r->dequant_fraction[i] = number_of_class(s, "dequant_fraction", i, dequant);
     r->kernel_s = number(s, "kernel_s", a->kernel_s.value);
-    r->kv_fraction[0] = number(s, "kv_fraction_fused", r->read_fraction);
-    r->kv_fraction[1] = number(s, "kv_fraction_naive", r->read_fraction);
+    r->kv_fraction[0] = number(s, "kv_fraction_fused", read);
+    r->kv_fraction[1] = number(s, "kv_fraction_naive", read);
     /* Bytes per clock and SM that a kernel can take in: a limit of the processor, not of the
      * memory. */
     double clocks = d->compute.sms.value * d->compute.clock_hz.value;
@@ -235,8 +237,9 @@ static void round_ridge(struct vs_cost *cost, const struct vs_rates *r) {
 }
 
 static void gemv(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
-    double cap = op->type ? r->read_cap[op->type->class_of] : r->read_cap[VS_CLASS_FLOAT];
-    read_memory(cost, r, op->bytes, r->read_fraction, cap);
+    enum vs_type_class class_of = op->type ? op->type->class_of : VS_CLASS_FLOAT;
+    double cap = r->read_cap[class_of];
+    read_memory(cost, r, op->bytes, r->read_fraction[class_of], cap);
     if (cap <= 0)
         compute(cost, r, op->flops, gemm_rate(r, op));
 }

@@ -311,7 +311,7 @@ static bool put_start(struct writing *s, struct vs_err *err) {
         return false;
     put_phase(s, 1);
     uint64_t blocks = s->plan.sequences * vs_kv_sequence_blocks(&s->plan);
-    if (!vs_emit_kv_pool(&s->plan, blocks, &s->phase, err))
+    if (!vs_emit_kv_pool(&s->plan, blocks, 1, &s->phase, err))
         return false;
     put_phase(s, 1);
     return true;

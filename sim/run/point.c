@@ -47,7 +47,8 @@ bool vs_point_run(struct vs_arena *arena, const struct vs_case *c,
 
 bool vs_point_fits(struct vs_arena *scratch, const struct vs_case *c, struct vs_fit *fit,
                    struct vs_err *err) {
-    const struct vs_run_options options = {.capacity_only = true, .stop_at_oom = true};
+    const struct vs_run_options options = {
+        .capacity_only = true, .stop_at_oom = true, .at_once = true};
     struct vs_outcome out = {0};
     bool ok = vs_simulate(scratch, c, &options, &out, err);
     if (ok)

@@ -28,6 +28,7 @@ struct vs_serve_options {
 
 struct vs_run_options {
     bool capacity_only; /* no clock: memory figures and OOM, speeds NaN */
+    bool at_once;       /* a batch that a paged cache holds in waves alone does not fit */
     bool stop_at_oom; /* with capacity_only: ends at the first failure; memory figures are those so
                          far */
     bool timeline;    /* keep spans and levels */

@@ -83,6 +83,7 @@ static bool open_scheduler(struct server *v, struct vs_err *err) {
         .sequences = most.sequences * v->groups,
         .block_tokens = block,
         .blocks = blocks,
+        .sequence_blocks = vs_state_blocks(&v->s->plan),
         .reserve = reserve_of(c),
         .context = (uint64_t)vs_count(&c->axes, VS_AXIS_CTX),
         .watermark =
@@ -214,11 +215,12 @@ static double repeat_until(const struct server *v, double first_s, double last_s
 static struct vs_serve_state state_of(const struct server *v) {
     const struct vs_sched *s = &v->sched;
     double block = (double)s->limits.block_tokens;
+    uint64_t for_tokens = s->own_blocks - s->running * s->limits.sequence_blocks;
     return (struct vs_serve_state){.running = (double)s->running,
                                    .waiting = (double)s->waiting,
                                    .used_tokens = (double)vs_sched_used_blocks(s) * block,
                                    .wasted_tokens =
-                                       (double)s->own_blocks * block - (double)s->own_tokens};
+                                       (double)for_tokens * block - (double)s->own_tokens};
 }
 
 /* Runs the step as often as it comes alike and nobody arrives meanwhile. */

@@ -21,12 +21,19 @@ static void limit_devices(struct vs_simulation *s, uint64_t blocks, const uint64
     }
 }
 
+/* Sequences that the pool of a group of ranks must hold. */
+static uint64_t required(const struct vs_simulation *s) {
+    uint64_t batch = (uint64_t)vs_count(&s->c->axes, VS_AXIS_BATCH);
+    uint64_t groups = vs_plan_groups(&s->plan);
+    return s->options->at_once ? (batch + groups - 1) / groups : 1;
+}
+
 static bool take_pool(struct vs_simulation *s, struct vs_phase *phase, uint64_t blocks,
                       struct vs_err *err) {
     uint64_t all[VS_DEVICES_PLANNED];
     for (unsigned d = 0; d < vs_devices_written(&s->plan); d++)
         all[d] = vs_pool_capacity(s->x.pools[vs_gpu_home(d)]);
-    if (!vs_emit_kv_pool(&s->plan, blocks, phase, err))
+    if (!vs_emit_kv_pool(&s->plan, blocks, required(s), phase, err))
         return false;
     limit_devices(s, blocks, all);
     bool ok = vs_walk(&s->x, phase, s->options->stop_at_oom, err);

@@ -86,7 +86,8 @@ static uint32_t few_layers(struct vs_step_times *times) {
         times->looked = true;
     }
     struct vs_repeat r = times->repeat;
-    if (r.period == 0 || all < r.from + (TURNS + 2) * r.period)
+    bool turns = r.period > 0 && all >= r.from + (TURNS + 2) * r.period;
+    if (!turns || times->s->plan.streaming) /* copies run ahead over several layers */
         return 0;
     return r.from + TURNS * r.period + (all - r.from) % r.period;
 }

@@ -1,7 +1,8 @@
 #include "sched/room.h"
 
 uint64_t vs_room_blocks_for(const struct vs_sched *s, uint64_t tokens) {
-    return (tokens + s->limits.block_tokens - 1) / s->limits.block_tokens;
+    return (tokens + s->limits.block_tokens - 1) / s->limits.block_tokens +
+           s->limits.sequence_blocks;
 }
 
 uint64_t vs_room_free(const struct vs_sched *s) {
@@ -34,8 +35,8 @@ static void own(struct vs_sched *s, struct vs_sched_request *r, uint64_t blocks)
 }
 
 bool vs_room_take(struct vs_sched *s, struct vs_sched_request *r, uint64_t tokens) {
-    uint64_t has = total(s, r);
-    if (has * s->limits.block_tokens >= tokens)
+    uint64_t has = total(s, r), beside = s->limits.sequence_blocks;
+    if (has >= beside && (has - beside) * s->limits.block_tokens >= tokens)
         return true;
     uint64_t more = vs_room_blocks_for(s, tokens) - has;
     if (more > vs_room_free(s))

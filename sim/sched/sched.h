@@ -47,6 +47,7 @@ enum vs_reserve {
 struct vs_sched_limits {
     uint64_t step_tokens, sequences; /* most of one step; a longer whole prompt runs alone */
     uint64_t blocks, block_tokens;   /* the pool */
+    uint64_t sequence_blocks;        /* that a sequence holds beside those of its tokens */
     enum vs_reserve reserve;
     uint64_t context;   /* tokens, for VS_RESERVE_CONTEXT */
     uint64_t watermark; /* blocks that admission leaves free, unless nobody runs */

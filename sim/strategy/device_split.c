@@ -2,10 +2,10 @@
  *   layer  a pipeline: layer i of those on GPUs goes to the first device whose cumulative share
  *          exceeds i / (their number, the output included); the output stands behind the last
  *          layer. By the rule "pipeline": "even" layers alone are counted, and token embeddings
- *          stand before the first. By "fill" (Accelerate's device map) each device takes layers
- * until it is full; the first keeps room for the largest layer, which may be brought to it row each
- * matrix in rows over all devices; cache, norms and buffers on the first Shares are those of
- * --tensor-split, else of free memory, as llama.cpp takes them. */
+ *          stand before the first. By "fill" each device takes modules until it is full, as
+ *          Accelerate's device map does (plan/rules/device_map.h).
+ *   row    each matrix in rows over all devices; cache, norms and buffers on the first.
+ * Shares are those of --tensor-split, else of free memory, as llama.cpp takes them. */
 #include "strategy/strategy.h"
 
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "engine/engine.h"
 #include "hw/machine.h"
+#include "plan/rules/device_map.h"
 
 static bool given_shares(const struct vs_plan *plan, double *share, size_t n, struct vs_err *err) {
     size_t count;
@@ -87,40 +88,44 @@ static void split_layers(struct vs_plan *plan, const double *share, size_t n) {
 
 static double room_of(const struct vs_plan *plan, size_t device) {
     const struct vs_device *d = plan->c->machine->devices[device];
-    double room = vs_num_or(d->memory.usable_bytes, 0) - vs_num_or(d->arch.context_torch_bytes, 0);
-    double largest = 0;
-    for (uint32_t l = 0; device == 0 && l < plan->c->model->layers; l++)
-        if (vs_plan_layer_bytes(plan, l) > largest)
-            largest = vs_plan_layer_bytes(plan, l);
-    return room - largest;
+    return vs_num_or(d->memory.usable_bytes, 0) - vs_num_or(d->arch.context_torch_bytes, 0);
 }
 
-/* In the order of the model: token embeddings, layers, what follows them. */
-static void fill_devices(struct vs_plan *plan, size_t n) {
-    size_t device = 0;
-    double room = room_of(plan, 0);
+/* Modules in the order of the model: token embeddings, layers, what follows them. */
+enum { EMBED, FIRST_LAYER };
+
+static size_t module_of(const struct vs_plan *plan, const struct vs_weight *w) {
+    bool enters = w->tensor->role == VS_ROLE_EMBED && !plan->c->model->tied_embeddings;
+    return w->tensor->layer >= 0 ? FIRST_LAYER + (size_t)w->tensor->layer
+           : enters              ? EMBED
+                                 : FIRST_LAYER + plan->c->model->layers;
+}
+
+static bool fill_devices(struct vs_plan *plan, size_t n, struct vs_err *err) {
+    size_t modules = FIRST_LAYER + plan->c->model->layers + 1;
+    double *bytes = VS_NEW_ARRAY(plan->arena, double, modules);
+    double *room = VS_NEW_ARRAY(plan->arena, double, n);
+    uint8_t *place = VS_NEW_ARRAY(plan->arena, uint8_t, modules);
+    if (!bytes || !room || !place)
+        return vs_err_nomem(err);
     for (size_t i = 0; i < plan->weight_count; i++)
-        if (plan->weights[i].tensor->role == VS_ROLE_EMBED)
-            room -= (double)plan->weights[i].bytes;
+        if (vs_on_gpu(plan->weights[i].home))
+            bytes[module_of(plan, &plan->weights[i])] += (double)plan->weights[i].bytes;
+    for (size_t d = 0; d < n; d++)
+        room[d] = room_of(plan, d);
+    vs_device_map(bytes, modules, room, n, place);
     for (uint32_t l = 0; l < plan->c->model->layers; l++) {
         if (plan->layers[l].home == VS_HOME_HOST)
             continue;
-        double bytes = vs_plan_layer_bytes(plan, l);
-        if (bytes > room && device + 1 < n)
-            room = room_of(plan, ++device);
-        room -= bytes;
-        plan->layers[l].device = (uint8_t)device;
-        plan->layers[l].home = vs_gpu_home((unsigned)device);
+        plan->layers[l].device = place[FIRST_LAYER + l];
+        plan->layers[l].home = vs_gpu_home(plan->layers[l].device);
     }
     for (size_t i = 0; i < plan->weight_count; i++) {
         struct vs_weight *w = &plan->weights[i];
-        if (!vs_on_gpu(w->home))
-            continue;
-        bool enters = w->tensor->role == VS_ROLE_EMBED && !plan->c->model->tied_embeddings;
-        w->home = w->tensor->layer >= 0 ? plan->layers[w->tensor->layer].home
-                  : enters              ? VS_HOME_GPU
-                                        : vs_gpu_home((unsigned)device);
+        if (vs_on_gpu(w->home))
+            w->home = vs_gpu_home(place[module_of(plan, w)]);
     }
+    return true;
 }
 
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
@@ -142,8 +147,8 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         return false;
     plan->row_split = vs_is(&c->axes, VS_AXIS_SPLIT, "row");
     if (vs_streq(vs_engine_rule(c->engine, "pipeline", "output"), "fill"))
-        fill_devices(plan, n);
-    else if (!plan->row_split)
+        return fill_devices(plan, n, err);
+    if (!plan->row_split)
         split_layers(plan, plan->shares, n);
     return true;
 }

@@ -2,7 +2,10 @@
  * ahead. What comes from disk passes through host memory.
  *
  * With "offload_disk": "spill" (Accelerate's device map) layers fill host memory first, in order,
- * and keep room there for the largest of them; otherwise disk holds them all (ZeRO-Inference). */
+ * and keep room there for the largest of them; otherwise disk holds them all (ZeRO-Inference).
+ *
+ * With --offload-size tensors of the layers leave the GPU in order, until so many bytes have left
+ * (vllm-project/vllm: maybe_offload_to_cpu; the tensor that passes the mark leaves too). */
 #include "strategy/strategy.h"
 
 #include "engine/engine.h"
@@ -43,6 +46,16 @@ static void place(struct vs_plan *plan, uint32_t layer, enum vs_home home) {
         plan->weights[l->first_weight + i].home = home;
 }
 
+static void place_bytes(struct vs_plan *plan, double bytes, enum vs_home home) {
+    for (size_t i = 0; i < plan->weight_count && bytes > 0; i++) {
+        struct vs_weight *w = &plan->weights[i];
+        if (w->tensor->layer < 0)
+            continue;
+        w->home = home;
+        bytes -= (double)w->bytes;
+    }
+}
+
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
     bool disk = vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk");
@@ -57,6 +70,10 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     bool all = c->task == VS_TASK_TRAIN || vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "all");
     enum vs_home host = plan->pinned ? VS_HOME_PINNED : VS_HOME_HOST;
     double room = disk ? host_room(plan) : 0;
+    if (vs_given(&c->axes, VS_AXIS_OFFLOAD_SIZE)) {
+        place_bytes(plan, vs_real(&c->axes, VS_AXIS_OFFLOAD_SIZE), host);
+        return true;
+    }
     for (uint32_t l = 0; l < c->model->layers; l++) {
         if (!all && plan->layers[l].home != VS_HOME_HOST)
             continue;

@@ -23,9 +23,22 @@ static uint64_t padded(const struct vs_plan *plan, const struct vs_weight *w, ui
     return bytes / w->tensor->cols * width;
 }
 
+/* Authors may leave attention and the outer layers of their files in 16 bit (Llama 3.1 405B in fp8:
+ * arXiv 2407.21783, 6.2); engines with "fp8_files": "vendor" run files that a vendor quantized
+ * whole. */
+static bool kept(const struct vs_plan *plan, const struct vs_weight *w) {
+    const struct vs_model *m = plan->c->model;
+    int32_t layer = w->tensor->layer;
+    if (!m->fp8_mlp_only || plan->format.kind != VS_FORMAT_FP8 ||
+        vs_streq(vs_engine_rule(plan->c->engine, "fp8_files", "authors"), "vendor"))
+        return false;
+    return !vs_role_is_mlp(w->tensor->role) || layer <= 0 || layer + 1 == (int32_t)m->layers;
+}
+
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_model *model = plan->c->model;
     struct vs_format experts = plan->format;
+    const struct vs_format sixteen_bit = {.kind = VS_FORMAT_PLAIN, .base = plan->rest};
     const char *word = plan->c->axes.at[VS_AXIS_WEIGHTS_EXPERTS].text;
     if (word && !vs_format_parse(word, &experts, err))
         return false;
@@ -33,9 +46,10 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     for (size_t i = 0; i < plan->weight_count; i++) {
         struct vs_weight *w = &plan->weights[i];
         const struct vs_format *format = vs_is_expert(w) ? &experts : &plan->format;
-        w->type = vs_tensor_type(model, w->tensor, format, plan->rest);
+        const struct vs_format *wanted = kept(plan, w) ? &sixteen_bit : format;
+        w->type = vs_tensor_type(model, w->tensor, wanted, plan->rest);
         w->bytes = vs_part_bytes(
-            padded(plan, w, vs_tensor_bytes(model, w->tensor, format, plan->rest)), w->parts);
+            padded(plan, w, vs_tensor_bytes(model, w->tensor, wanted, plan->rest)), w->parts);
         /* bitsandbytes quantizes on the fly from a 16-bit checkpoint; the others store what they
          * load. */
         w->file_bytes =

@@ -49,7 +49,8 @@ START_TEST(rates_of_the_toy) {
         ck_assert_double_eq(r.gemm[i], 10e12);
     ck_assert_double_eq(r.gemm_fp32, 5e12);
     ck_assert_double_eq(r.attention, 10e12);
-    ck_assert_double_eq(r.read_fraction, 1);
+    for (size_t i = 0; i < VS_CLASS_COUNT; i++)
+        ck_assert_double_eq(r.read_fraction[i], 1);
     ck_assert_double_eq(r.stream_fraction, 1);
     ck_assert_double_eq(r.host_fraction, 1);
     ck_assert_double_eq(r.pageable_slowdown, 2); /* 5 of 10 GB/s */
@@ -109,7 +110,8 @@ START_TEST(matrix_vector) {
     struct vs_cost cost = vs_cost(&r, &op);
     expect(&cost, 2, VS_PART_MEMORY, 1e6);
     expect(&cost, 2, VS_PART_COMPUTE, 2e6);
-    r.read_fraction = 0.8;
+    for (size_t i = 0; i < VS_CLASS_COUNT; i++)
+        r.read_fraction[i] = 0.8;
     r.read_cap[VS_CLASS_KQUANT] = 50e9;
     op.type = vs_type_find("q4_k");
     cost = vs_cost(&r, &op);

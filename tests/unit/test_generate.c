@@ -371,6 +371,18 @@ START_TEST(decode_slows_down) {
 }
 END_TEST
 
+/* Embeddings and head are quantized as all matrices are: 36 bytes for 64 weights. The cache grows
+ * by 256 cells of 4 x 1024 bytes. */
+START_TEST(mlx) {
+    const struct vs_outcome *o = sim_memory("--hw m3-max --model toy --engine mlx --task generate "
+                                            "--weights mlx4 --prompt 200 --gen 100");
+    double matrices = (4.0 * TOY_LINEAR + 2.0 * TOY_LINEAR) * 36 / 64, norms = (4 * 2 + 1) * 512.0;
+    ck_assert_double_eq(nearbyint(sim_bytes(o, VS_METRIC_WEIGHTS_GIB)), matrices + norms);
+    ck_assert_double_eq(nearbyint(sim_bytes(o, VS_METRIC_KV_GIB)), 512 * 4 * 1024);
+    sim_refused("--hw rtx4090 --model toy --engine mlx --task generate", "mlx");
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("generation");
     TCase *tests = tcase_create("all");
@@ -394,6 +406,7 @@ int main(void) {
     tcase_add_test(tests, recurrent_state);
     tcase_add_test(tests, interpolated_steps);
     tcase_add_test(tests, decode_slows_down);
+    tcase_add_test(tests, mlx);
     suite_add_tcase(suite, tests);
     return sim_main(suite);
 }

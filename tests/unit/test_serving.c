@@ -84,7 +84,8 @@ END_TEST
 
 /* Reading and computing for 1 s each take 2^(1/3) s; where one of them is nothing, the other. */
 START_TEST(ridge_of_the_roofline) {
-    struct vs_rates rates = {.ridge = true, .read_fraction = 1, .gemm[VS_CLASS_FLOAT] = 10};
+    struct vs_rates rates = {
+        .ridge = true, .read_fraction[VS_CLASS_FLOAT] = 1, .gemm[VS_CLASS_FLOAT] = 10};
     rates.capacity[VS_PART_COMPUTE] = 10;
     rates.capacity[VS_PART_MEMORY] = 4;
     struct vs_op op = {.kind = VS_WORK_GEMV, .flops = 10, .bytes = 4};
@@ -229,6 +230,62 @@ START_TEST(pools_by_rule) {
 }
 END_TEST
 
+/* The first layer's norm of 512 bytes and its q of 131,072 leave: what passes the mark goes too. A
+ * profile run of a release that copies holds the copy of that layer; what is mapped is read as it
+ * is. A step brings them over the link. */
+START_TEST(offloaded_bytes) {
+#define HELD "--hw h100 --model toy --engine vllm --task serve --weights fp16 "
+    const struct vs_outcome *o = sim_memory(HELD "--offload-size 1000B");
+    double host = sim_bytes(o, VS_METRIC_WEIGHTS_HOST_GIB);
+    double all = sim_bytes(sim_memory(HELD), VS_METRIC_WEIGHTS_GIB);
+    ck_assert_double_eq(nearbyint(host), 512 + 131072);
+    ck_assert_double_eq(nearbyint(all - sim_bytes(o, VS_METRIC_WEIGHTS_GIB)), 512 + 131072);
+#define OLD HELD "--engine-version 0.6.3 "
+    double old = sim_bytes(sim_memory(OLD "--offload-size 1000B"), VS_METRIC_ACTIVATIONS_GIB) -
+                 sim_bytes(sim_memory(OLD), VS_METRIC_ACTIVATIONS_GIB);
+    ck_assert_double_eq(nearbyint(old), 512 + 131072);
+    sim_plan(&plan, HELD "--offload-size 1000B");
+    sim_decode(&plan, &phase, 10);
+    double copied = 0;
+    for (size_t i = 0; i < phase.ops.count; i++)
+        copied += phase.ops.at[i].kind == VS_WORK_COPY ? phase.ops.at[i].bytes : 0;
+    ck_assert_double_eq(copied, 512 + 131072);
+    sim_refused(HELD "--offload-size 1GiB --offload none", "--offload-size does not apply to");
+}
+END_TEST
+
+/* Recurrent states share the pool: a sequence holds blocks for them beside those of its tokens. */
+START_TEST(states_in_the_pool) {
+#define HYBRID                                                                                     \
+    "--hw h100 --gpus 2 --tp 2 --engine vllm --task serve --weights nvfp4 "                        \
+    "--model nvidia-nemotron-3-super-120b-a12b "
+    sim_plan(&plan, HYBRID "--ctx 16");
+    uint64_t states = 0;
+    const struct vs_type *fp32 = vs_type_find("fp32");
+    for (uint32_t l = 0; l < plan.c->model->layers; l++)
+        states += vs_state_layer_bytes(plan.c->model, l, fp32, fp32) / 2;
+    uint64_t block = vs_kv_block_bytes(&plan, 0), blocks = vs_state_blocks(&plan);
+    ck_assert(blocks * block >= states && (blocks - 1) * block < states);
+    ck_assert_uint_eq(vs_kv_sequence_blocks(&plan), 1 + blocks);
+}
+END_TEST
+
+/* A limit asks for sequences that run at once, not for those that come in waves. */
+START_TEST(batches_at_once) {
+#define START_UP LLAMA "--ctx 8192"
+    double most = sim_memory(START_UP)->metrics[VS_METRIC_MAX_BATCH];
+    struct vs_arena scratch = {0};
+    struct vs_err err = {0};
+    for (int64_t more = 0; more < 2; more++) {
+        struct vs_fit fit;
+        ck_assert(vs_point_fits_at(&scratch, sim_case(START_UP), VS_AXIS_BATCH,
+                                   (int64_t)most + more, &fit, &err));
+        ck_assert(fit.fits == (more == 0));
+    }
+    vs_arena_release(&scratch);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("serving");
     TCase *all = tcase_create("all");
@@ -247,6 +304,9 @@ int main(void) {
     tcase_add_test(all, first_token_is_decoded);
     tcase_add_test(all, stages);
     tcase_add_test(all, pools_by_rule);
+    tcase_add_test(all, offloaded_bytes);
+    tcase_add_test(all, states_in_the_pool);
+    tcase_add_test(all, batches_at_once);
     suite_add_tcase(suite, all);
     return sim_main(suite);
 }
