@@ -55,7 +55,7 @@ help)
     ;;
 list)
     leak 0 list
-    for kind in hw machines hosts links storage workloads engines formats strategies metrics; do
+    for kind in hw machines hosts links storage workloads engines formats strategies traces metrics; do
         leak 0 list $kind
     done
     leak 0 list models --json

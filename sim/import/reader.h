@@ -1,5 +1,5 @@
-/* What tells one trace format from another: names of columns or keys, and units. Internal to
- * import/. */
+/* What tells one trace format from another: names of columns or keys, and units. For import/, and
+ * for lists of what is known. */
 #ifndef VS_IMPORT_READER_H
 #define VS_IMPORT_READER_H
 
