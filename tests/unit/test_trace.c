@@ -160,6 +160,20 @@ START_TEST(tolerated) {
 }
 END_TEST
 
+/* Times of day go over the end of a month in a leap year; a zone is that of UTC. */
+START_TEST(times_of_day) {
+    struct vs_trace_request r;
+    struct vs_trace *trace = over("TIMESTAMP,ContextTokens,GeneratedTokens\n"
+                                  "2024-02-28 23:59:59.5,5,5\n2024-03-01 00:00:00.25+00:00,5,5\n",
+                                  false);
+    ck_assert_msg(trace != NULL, "%s", err.text);
+    ck_assert(next(trace, &r));
+    ck_assert(next(trace, &r));
+    ck_assert_double_eq_tol(r.arrived_s, 86400.75, 1e-9);
+    vs_trace_close(trace);
+}
+END_TEST
+
 START_TEST(skips_bad_rows) {
     struct vs_trace_request r;
     struct vs_trace *trace = over(HEAD "0,5,5\n1,0,5\n0.5,6,5\n0.1,7,7\n,1\n2,8,8\n", true);
@@ -182,6 +196,7 @@ int main(void) {
     tcase_add_test(tests, all_have_samples);
     tcase_add_loop_test(tests, refused, 0, sizeof BAD / sizeof *BAD);
     tcase_add_test(tests, tolerated);
+    tcase_add_test(tests, times_of_day);
     tcase_add_test(tests, skips_bad_rows);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
