@@ -2,7 +2,7 @@
 # Runs one command in its forms under valgrind: no leak, no invalid access, no file left open. Exit status 77 = there
 # is no valgrind.
 #
-#     tests/leak.sh PROGRAM help|list|show|run|files|sweep|limit|validate
+#     tests/leak.sh PROGRAM help|list|show|run|files|sweep|replay|limit|validate
 
 set -u
 case ${1:?usage: leak.sh PROGRAM COMMAND} in
@@ -21,6 +21,7 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 flagship='--hw rtx4090 --workload qlora70b'
 toy='--hw toy --model toy --engine ideal'
+server='--hw h100 --model llama-3.1-8b --engine vllm'
 
 # leak STATUS WORDS...: runs vramsim WORDS, which must end with that status.
 leak() {
@@ -41,7 +42,7 @@ leak() {
     fi
 }
 
-# $flagship and $toy are several words on purpose.
+# $flagship, $toy and $server are several words on purpose.
 # shellcheck disable=SC2086
 case $command in
 help)
@@ -54,7 +55,7 @@ help)
     ;;
 list)
     leak 0 list
-    for kind in hw machines hosts links storage workloads engines formats strategies metrics; do
+    for kind in hw machines hosts links storage workloads engines formats strategies traces metrics; do
         leak 0 list $kind
     done
     leak 0 list models --json
@@ -93,6 +94,12 @@ sweep)
     leak 0 sweep $flagship --json
     leak 0 sweep $toy --task train --seq 64,128 --threads 2 --markdown
     leak 2 sweep $toy --task train --sort nothing
+    ;;
+replay)
+    leak 0 replay $server --trace "$src/tests/traces/mooncake.jsonl" --prefix-cache on --kv-host 8GiB --json
+    leak 0 replay $server --trace "$src/tests/traces/plain.csv.zst" --ctx 1024 --schedule static --quiet
+    leak 2 replay $server --trace "$src/tests/fuzz/libfuzzer/corpus/trace/cut.gz" --ctx 1024
+    leak 2 replay $server --trace "$src/tests/fuzz/libfuzzer/corpus/trace/unsorted.csv" --ctx 1024
     ;;
 limit)
     leak 0 limit $flagship --axis seq

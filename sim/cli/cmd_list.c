@@ -5,6 +5,7 @@
 #include "cli/list_hw.h"
 #include "cli/listing.h"
 #include "engine/engine.h"
+#include "import/reader.h"
 #include "model/model.h"
 #include "run/outcome.h"
 #include "work/workload.h"
@@ -249,6 +250,27 @@ static bool list_metrics(struct vs_cli *cli, struct vs_listing *listing, struct 
     return true;
 }
 
+static const struct vs_listing_column TRACE_COLUMNS[] = {
+    {"name", "name", false, false},
+    {"file", "form", false, false},
+    {"what", "help", false, true},
+};
+
+static bool list_traces(struct vs_cli *cli, struct vs_listing *listing, struct vs_err *err) {
+    (void)cli;
+    (void)err;
+    for (size_t i = 0; vs_trace_readers[i]; i++) {
+        const struct vs_trace_reader *reader = vs_trace_readers[i];
+        const struct vs_cell cells[COUNT_OF(TRACE_COLUMNS)] = {
+            vs_cell_text(reader->name),
+            vs_cell_text(reader->form == VS_TRACE_JSON ? "JSON lines" : "CSV"),
+            vs_cell_text(reader->help),
+        };
+        vs_listing_add(listing, cells);
+    }
+    return true;
+}
+
 /* Kinds */
 
 struct kind {
@@ -277,6 +299,8 @@ static const struct kind KINDS[] = {
      COUNT_OF(FORMAT_COLUMNS), list_formats, NULL},
     {"strategies", "strategy axes and their values", STRATEGY_COLUMNS, COUNT_OF(STRATEGY_COLUMNS),
      list_strategies, NULL},
+    {"traces", "formats of request traces (--trace)", TRACE_COLUMNS, COUNT_OF(TRACE_COLUMNS),
+     list_traces, "recognised by the first line; plain or compressed by gzip or zstd"},
     {"metrics", "what runs report and case files measure", METRIC_COLUMNS, COUNT_OF(METRIC_COLUMNS),
      list_metrics, NULL},
 };
@@ -363,7 +387,7 @@ const struct vs_command vs_command_list = {
     .name = "list",
     .about = "List what is known: hw, machines, hosts, links, storage, models, workloads, engines, "
              "formats, "
-             "strategies, metrics.",
+             "strategies, traces, metrics.",
     .usage = "[KIND] [OPTION...]",
     .more = "",
     .axes = VS_CLI_NO_AXES,

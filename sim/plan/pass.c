@@ -353,7 +353,7 @@ void vs_pass_layers(struct vs_pass *p, bool head) {
     p->on_cpu = p->plan->layers[0].on_cpu && !takes_over(p);
     p->e.device = 0;
     embedding_pass(p);
-    for (uint32_t layer = 0; layer < p->m->layers && !p->e.failed; layer++) {
+    for (uint32_t layer = 0; layer < p->layers && !p->e.failed; layer++) {
         vs_fetch_need(&p->fetch, &p->e, layer);
         layer_pass(p, layer);
         vs_fetch_done(&p->fetch, &p->e, layer, vs_emit_last(&p->e, VS_LANE_COMPUTE));

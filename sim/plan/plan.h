@@ -242,6 +242,14 @@ struct vs_pages {
     double every, experts, room;
 };
 
+/* A number of the engine that was looked up: by the address of its name and the device. */
+enum { VS_NUMBERS_KEPT = 128 };
+struct vs_number_kept {
+    const char *name; /* NULL = free */
+    unsigned device;
+    double value; /* NaN: the engine states none */
+};
+
 struct vs_plan {
     const struct vs_case *c;
     struct vs_arena
@@ -320,6 +328,7 @@ struct vs_plan {
     VS_VEC(struct vs_trained) trained;
 
     VS_VEC(struct vs_buffer) buffers;
+    struct vs_number_kept numbers[VS_NUMBERS_KEPT]; /* asked for once per operation of each pass */
 };
 
 /* Builds the layout that a case has before any strategy: every tensor resident on the GPU in its

@@ -73,6 +73,8 @@ static bool derive(struct vs_catalog *catalog, const struct vs_model *model, str
         vs_count(v, VS_AXIS_PROMPT) + vs_count(v, VS_AXIS_GEN) + vs_count(v, VS_AXIS_DEPTH);
     if (vs_streq(task, "serve") && vs_given(v, VS_AXIS_CTX))
         cells = asked_cells(v);
+    else if (vs_given(v, VS_AXIS_TRACE)) /* as servers do that are told nothing else */
+        cells = model->max_ctx;
     snprintf(number, sizeof number, "%lld", (long long)(cells > 0 ? cells : 1));
     if (!vs_given(v, VS_AXIS_CTX) && !vs_catalog_word(catalog, v, VS_AXIS_CTX, number, err))
         return false;
@@ -393,7 +395,7 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
         !vs_check_model(c->model, c->engine, task, err) ||
         !derive_split(catalog, c->machine, &v, err) || !derive_offload(catalog, &v, err) ||
         !take_checkpoint_cache(catalog, c, &v, err) ||
-        !fill_defaults(catalog, c->engine, task, &v, err) ||
+        !fill_defaults(catalog, c->engine, task, &v, err) || !vs_requests_take_trace(&v, err) ||
         !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||
         !drop_pin_memory(&v, err) || !derive_batch(catalog, settings, c->machine, &v, err) ||
         !vs_requests_check(&v, task, err) || !check_machine(c->machine, c->engine, task, &v, err))

@@ -55,30 +55,6 @@ void vs_kv_tally_add(struct vs_kv_tally *tally, const struct vs_simulation *s, u
     tally->external += weight * external;
 }
 
-/* A sequence with `used` tokens, for so many byte-seconds a token. The scheduler takes blocks for
- * many equal steps at once, and a real one as the sequence grows, unless it reserves the output. */
-static void add_sequence(struct vs_kv_tally *tally, const struct vs_plan *plan, uint64_t used,
-                         uint64_t reserved, double weight) {
-    uint64_t filled = whole_blocks(plan, used), held = reserved > filled ? reserved : filled;
-    tally->held += weight * (double)held;
-    tally->used += weight * (double)used;
-    tally->internal += weight * (double)(filled - used);
-    tally->reservation += weight * (double)(held - filled);
-}
-
-void vs_kv_tally_batch(struct vs_kv_tally *tally, const struct vs_plan *plan,
-                       const struct vs_sched *sched, uint64_t steps, double seconds) {
-    double token_bytes = sequence_bytes(plan, plan->kv_block) / (double)plan->kv_block;
-    double weight = seconds / (double)steps * token_bytes;
-    tally->weight += seconds;
-    for (size_t i = 0; i < sched->running; i++) {
-        const struct vs_sched_request *r = &sched->requests[sched->batch[i]];
-        uint64_t reserved = sched->limits.reserve ? r->blocks * plan->kv_block : 0;
-        for (uint64_t k = 1; k <= steps; k++)
-            add_sequence(tally, plan, r->cached + (r->decodes ? k : r->chunk), reserved, weight);
-    }
-}
-
 /* Old copies beside the new one, while a cache grows by concatenation. */
 static double outgrown_bytes(const struct vs_simulation *s) {
     double bytes = 0;

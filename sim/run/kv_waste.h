@@ -11,7 +11,6 @@
 #define VS_RUN_KV_WASTE_H
 
 #include "run/simulate.h"
-#include "sched/sched.h"
 
 /* Bytes times weight. */
 struct vs_kv_tally {
@@ -21,9 +20,6 @@ struct vs_kv_tally {
 /* The pools of a run as they are now, each sequence with `cells` tokens in the cache. */
 void vs_kv_tally_add(struct vs_kv_tally *tally, const struct vs_simulation *s, uint64_t cells,
                      double weight);
-/* The running batch of a server, for `seconds` of `steps` equal steps. */
-void vs_kv_tally_batch(struct vs_kv_tally *tally, const struct vs_plan *plan,
-                       const struct vs_sched *sched, uint64_t steps, double seconds);
 /* The means, into the arena and the outcome; nothing where nothing was added. */
 bool vs_kv_tally_report(const struct vs_kv_tally *tally, struct vs_simulation *s,
                         struct vs_err *err);

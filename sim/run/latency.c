@@ -1,6 +1,6 @@
 #include "run/latency.h"
 
-#include "base/stats.h"
+#include <math.h>
 
 /* A metric of a distribution. */
 struct percentile {
@@ -12,32 +12,51 @@ static const struct percentile FIRST[] = {
     {VS_METRIC_TTFT_S_P50, 0.5}, {VS_METRIC_TTFT_S_P90, 0.9}, {VS_METRIC_TTFT_S_P99, 0.99}};
 static const struct percentile TOKEN[] = {
     {VS_METRIC_TPOT_S_P50, 0.5}, {VS_METRIC_TPOT_S_P90, 0.9}, {VS_METRIC_TPOT_S_P99, 0.99}};
+static const struct percentile WHOLE[] = {
+    {VS_METRIC_E2E_S_P50, 0.5}, {VS_METRIC_E2E_S_P90, 0.9}, {VS_METRIC_E2E_S_P99, 0.99}};
 enum { PERCENTILES = sizeof FIRST / sizeof *FIRST };
 
-bool vs_latency_note(struct vs_latency *latency, double arrived_s, double first_s, double ended_s,
-                     uint64_t gen) {
-    return vs_vec_push(&latency->first_s, first_s - arrived_s) &&
-           (gen < 2 || vs_vec_push(&latency->token_s, (ended_s - first_s) / (double)(gen - 1)));
+double vs_latency_first(const struct vs_latency *l, const struct vs_served *r) {
+    return r->first_s - r->arrived_s + l->client_s;
 }
 
-/* Each figure with `more_s` added. */
-static void describe(double *samples, size_t count, double more_s, enum vs_metric mean,
+double vs_latency_token(const struct vs_served *r) {
+    return r->gen > 1 ? (r->ended_s - r->first_s) / (double)(r->gen - 1) : (double)NAN;
+}
+
+double vs_latency_whole(const struct vs_latency *l, const struct vs_served *r) {
+    return r->ended_s - r->arrived_s + l->client_s;
+}
+
+bool vs_latency_note(struct vs_latency *l, const struct vs_served *r) {
+    double first_s = vs_latency_first(l, r), token_s = vs_latency_token(r);
+    bool late = l->slo_first_s > 0 && first_s > l->slo_first_s;
+    bool slow = l->slo_token_s > 0 && token_s > l->slo_token_s;
+    l->good += !late && !slow;
+    return vs_sample_add(&l->first_s, first_s) &&
+           vs_sample_add(&l->whole_s, vs_latency_whole(l, r)) &&
+           (r->gen < 2 || vs_sample_add(&l->token_s, token_s));
+}
+
+static void describe(struct vs_sample *sample, enum vs_metric mean,
                      const struct percentile *percentiles, double *metrics) {
-    if (count == 0)
+    if (sample->count == 0)
         return;
-    metrics[mean] = vs_mean(samples, count) + more_s;
+    metrics[mean] = vs_sample_mean(sample);
     for (size_t i = 0; i < PERCENTILES; i++)
-        metrics[percentiles[i].metric] = vs_quantile(samples, count, percentiles[i].q) + more_s;
+        metrics[percentiles[i].metric] = vs_sample_quantile(sample, percentiles[i].q);
 }
 
-void vs_latency_metrics(struct vs_latency *latency, double client_s,
-                        double metrics[VS_METRIC_COUNT]) {
-    describe(latency->first_s.at, latency->first_s.count, client_s, VS_METRIC_TTFT_S, FIRST,
-             metrics);
-    describe(latency->token_s.at, latency->token_s.count, 0, VS_METRIC_TPOT_S, TOKEN, metrics);
+void vs_latency_metrics(struct vs_latency *l, double makespan_s, double metrics[VS_METRIC_COUNT]) {
+    describe(&l->first_s, VS_METRIC_TTFT_S, FIRST, metrics);
+    describe(&l->token_s, VS_METRIC_TPOT_S, TOKEN, metrics);
+    describe(&l->whole_s, VS_METRIC_E2E_S, WHOLE, metrics);
+    if (l->slo_first_s > 0 || l->slo_token_s > 0)
+        metrics[VS_METRIC_GOODPUT_RPS] = (double)l->good / makespan_s;
 }
 
-void vs_latency_release(struct vs_latency *latency) {
-    vs_vec_release(&latency->first_s);
-    vs_vec_release(&latency->token_s);
+void vs_latency_release(struct vs_latency *l) {
+    vs_sample_release(&l->first_s);
+    vs_sample_release(&l->token_s);
+    vs_sample_release(&l->whole_s);
 }

@@ -63,28 +63,6 @@ START_TEST(paged) {
 }
 END_TEST
 
-/* A server that reserves the output holds 112 tokens in 7 blocks for a request of 90 + 20; one that
- * does not has what is filled. A second at 91 and one at 92 tokens. */
-START_TEST(served) {
-    struct vs_plan plan;
-    struct vs_sched_request request = {.cached = 90, .blocks = 7, .decodes = true};
-    uint32_t batch = 0;
-    struct vs_sched sched = {.requests = &request, .batch = &batch, .running = 1};
-    sim_plan(&plan, "--hw a100 --model llama-3-8b --engine vllm --task generate --weights fp16");
-    for (int i = 0; i < 2; i++) {
-        struct vs_kv_tally tally = {0};
-        sched.limits.reserve = i == 0;
-        vs_kv_tally_batch(&tally, &plan, &sched, 2, 2);
-        ck_assert_double_eq(tally.weight, 2);
-        ck_assert_double_eq(tally.used, (91 + 92) * 131072.0);
-        ck_assert_double_eq(tally.internal, (5 + 4) * 131072.0);
-        ck_assert_double_eq(tally.reservation, i == 0 ? 2 * 16 * 131072.0 : 0);
-        ck_assert_double_eq(tally.held, tally.used + tally.internal + tally.reservation);
-    }
-    vs_plan_release(&plan);
-}
-END_TEST
-
 /* Requests that are served have a waste by the blocks that they hold; training has no cache. */
 START_TEST(runs) {
     const struct vs_outcome *o =
@@ -107,7 +85,6 @@ int main(void) {
     tcase_add_test(tests, padded);
     tcase_add_test(tests, growing);
     tcase_add_test(tests, paged);
-    tcase_add_test(tests, served);
     tcase_add_test(tests, runs);
     suite_add_tcase(suite, tests);
     return sim_main(suite);

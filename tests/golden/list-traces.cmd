@@ -1,0 +1,2 @@
+# Formats that a trace may have.
+list traces
