@@ -29,6 +29,9 @@ struct vs_allocator_ops {
                                  vs_block *block);
     void (*release)(struct vs_pool *pool, vs_block block); /* a held block of this allocator */
     void (*empty_cache)(struct vs_pool *pool);
+    /* stream < VS_POOL_STREAMS; false when memory runs out. NULL = streams make no difference. */
+    bool (*use_stream)(struct vs_pool *pool, unsigned stream);
+    uint64_t (*largest_free)(const struct vs_pool *pool); /* NULL = nothing is ever cached */
 };
 extern const struct vs_allocator_ops vs_allocator_bump;
 extern const struct vs_allocator_ops vs_allocator_caching;

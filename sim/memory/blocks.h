@@ -35,7 +35,7 @@ struct vs_block_record {
     };
     uint32_t priority; /* of the slot, for the free lists: a pseudo-random number */
     uint8_t state, kind, tag;
-    uint8_t small; /* caching: of the small pool */
+    uint8_t list; /* caching: its stream and pool, see struct vs_caching */
 };
 
 struct vs_blocks {

@@ -1,4 +1,4 @@
-/* PyTorch's CUDA caching allocator for one stream, without CUDA graphs and garbage collection (off
+/* PyTorch's CUDA caching allocator, without CUDA graphs and garbage collection (off
  * by default): c10/cuda/CUDACachingAllocator.cpp, commit 001074d2. The steps of a request, their
  * order and every bound are those of `malloc` there. */
 #include "memory/caching.h"
@@ -63,11 +63,30 @@ static void configure(struct vs_caching *caching, const struct vs_pool_spec *spe
 
 static void caching_reset(struct vs_pool *pool) {
     struct vs_caching *caching = pool->allocator;
-    for (int small = 0; small < 2; small++) {
-        vs_free_list_clear(&caching->cached[small]);
-        caching->holes[small] = 0;
+    for (size_t i = 0; i < caching->list_count; i++) {
+        vs_free_list_clear(&caching->lists[i].cached);
+        caching->lists[i].holes = 0;
     }
+    caching->stream_list = 0;
     vs_address_space_reset(&caching->space);
+}
+
+static bool caching_use_stream(struct vs_pool *pool, unsigned stream) {
+    struct vs_caching *caching = pool->allocator;
+    size_t wanted = 2 * ((size_t)stream + 1);
+    if (wanted > caching->list_count) {
+        struct vs_caching_list *lists = realloc(caching->lists, wanted * sizeof *lists);
+        if (lists == NULL)
+            return false;
+        for (size_t i = caching->list_count; i < wanted; i++) {
+            vs_free_list_clear(&lists[i].cached);
+            lists[i].holes = 0;
+        }
+        caching->lists = lists;
+        caching->list_count = wanted;
+    }
+    caching->stream_list = (uint8_t)(2 * stream);
+    return true;
 }
 
 static bool caching_open(struct vs_pool *pool) {
@@ -76,12 +95,16 @@ static bool caching_open(struct vs_pool *pool) {
         return false;
     configure(caching, &pool->spec);
     pool->allocator = caching;
-    return true;
+    if (caching_use_stream(pool, 0))
+        return true;
+    free(caching);
+    return false;
 }
 
 static void caching_close(struct vs_pool *pool) {
     struct vs_caching *caching = pool->allocator;
     vs_address_space_release(&caching->space);
+    free(caching->lists);
     free(caching);
 }
 
@@ -89,14 +112,14 @@ void vs_caching_cache(struct vs_pool *pool, uint32_t block) {
     struct vs_caching *caching = pool->allocator;
     struct vs_block_record *record = &pool->blocks.at[block];
     record->state = VS_BLOCK_CACHED;
-    vs_free_list_insert(&caching->cached[record->small], pool->blocks.at, block);
+    vs_free_list_insert(&caching->lists[record->list].cached, pool->blocks.at, block);
     pool->layout += cached_mix(record);
 }
 
 void vs_caching_uncache(struct vs_pool *pool, uint32_t block) {
     struct vs_caching *caching = pool->allocator;
     const struct vs_block_record *record = &pool->blocks.at[block];
-    vs_free_list_remove(&caching->cached[record->small], pool->blocks.at, block);
+    vs_free_list_remove(&caching->lists[record->list].cached, pool->blocks.at, block);
     pool->layout -= cached_mix(record);
 }
 
@@ -106,7 +129,7 @@ void vs_caching_merge(struct vs_pool *pool, uint32_t block, uint32_t other) {
     if (other == 0 || at[other].state != at[block].state)
         return;
     if (at[other].state == VS_BLOCK_HOLE)
-        vs_holes_remove(&caching->holes[at[other].small], at, other);
+        vs_holes_remove(&caching->lists[at[other].list].holes, at, other);
     else
         vs_caching_uncache(pool, other);
     at[block].size_bytes += at[other].size_bytes;
@@ -132,7 +155,7 @@ uint32_t vs_caching_split(struct vs_pool *pool, uint32_t block, uint64_t size_by
     high->after = low->after;
     high->state = low->state;
     high->kind = VS_BLOCK_OF_ALLOCATOR;
-    high->small = low->small;
+    high->list = low->list;
     if (low->after != 0)
         pool->blocks.at[low->after].before = rest;
     low->after = rest;
@@ -141,9 +164,10 @@ uint32_t vs_caching_split(struct vs_pool *pool, uint32_t block, uint64_t size_by
 }
 
 /* get_free_block: the best fit, unless it is rejected (no other candidate is tried); 0 = none. */
-static uint32_t find_fit(const struct vs_pool *pool, bool small, uint64_t size_bytes) {
+static uint32_t find_fit(const struct vs_pool *pool, uint8_t list, uint64_t size_bytes) {
     const struct vs_caching *caching = pool->allocator;
-    uint32_t block = vs_free_list_at_least(&caching->cached[small], pool->blocks.at, size_bytes, 0);
+    uint32_t block =
+        vs_free_list_at_least(&caching->lists[list].cached, pool->blocks.at, size_bytes, 0);
     if (block == 0)
         return 0;
     if (caching->expandable)
@@ -158,10 +182,10 @@ static uint32_t find_fit(const struct vs_pool *pool, bool small, uint64_t size_b
 }
 
 /* alloc_block: a block in no list, or 0 when the driver refuses. */
-static uint32_t new_segment(struct vs_pool *pool, bool small, uint64_t size_bytes) {
+static uint32_t new_segment(struct vs_pool *pool, uint8_t list, uint64_t size_bytes) {
     struct vs_caching *caching = pool->allocator;
     if (caching->expandable)
-        return vs_expandable_grow(pool, small, size_bytes);
+        return vs_expandable_grow(pool, list, size_bytes);
     uint64_t segment_bytes = vs_caching_segment(size_bytes);
     caching->asked_bytes = segment_bytes;
     if (!vs_driver_take(pool, segment_bytes))
@@ -174,7 +198,7 @@ static uint32_t new_segment(struct vs_pool *pool, bool small, uint64_t size_byte
     record->after = 0;
     record->state = VS_BLOCK_CACHED;
     record->kind = VS_BLOCK_OF_ALLOCATOR;
-    record->small = small;
+    record->list = list;
     pool->layout += vs_mix(record->address + VS_MIX_SEGMENT, segment_bytes);
     return block;
 }
@@ -188,7 +212,7 @@ static void free_segment(struct vs_pool *pool, uint32_t block) {
     struct vs_caching *caching = pool->allocator;
     const struct vs_block_record *record = &pool->blocks.at[block];
     vs_caching_uncache(pool, block);
-    pool->layout -= vs_mix(record->address + VS_MIX_SEGMENT, record->size_bytes);
+    pool->layout -= vs_mix(record->address + VS_MIX_SEGMENT, record->size_bytes + record->list / 2);
     vs_address_space_give(&caching->space, record->address, record->size_bytes);
     vs_driver_give(pool, record->size_bytes);
     vs_blocks_give(&pool->blocks, block);
@@ -197,9 +221,9 @@ static void free_segment(struct vs_pool *pool, uint32_t block) {
 /* release_available_cached_blocks: with a finite max_split, the smallest cached segment that would
  * do, or else oversize ones from the largest down until their sum would. PyTorch does not allow a
  * max_split at which oversize blocks can be parts of a segment; such blocks stay here. */
-static bool free_oversize(struct vs_pool *pool, bool small, uint64_t size_bytes) {
+static bool free_oversize(struct vs_pool *pool, uint8_t list_index, uint64_t size_bytes) {
     struct vs_caching *caching = pool->allocator;
-    const struct vs_free_list *list = &caching->cached[small];
+    const struct vs_free_list *list = &caching->lists[list_index].cached;
     if (caching->max_split_bytes == UINT64_MAX || caching->expandable)
         return false;
     if (size_bytes < caching->max_split_bytes)
@@ -240,28 +264,28 @@ static void caching_empty_cache(struct vs_pool *pool) {
 }
 
 /* Steps 6 to 9 of a request: the driver, then what the cache can give up. */
-static uint32_t acquire(struct vs_pool *pool, bool small, uint64_t size_bytes, uint64_t requested,
+static uint32_t acquire(struct vs_pool *pool, uint8_t list, uint64_t size_bytes, uint64_t requested,
                         enum vs_tag tag, enum vs_pool_result *result) {
     const struct vs_caching *caching = pool->allocator;
-    uint32_t block = new_segment(pool, small, size_bytes);
-    if (block == 0 && free_oversize(pool, small, size_bytes))
-        block = new_segment(pool, small, size_bytes);
+    uint32_t block = new_segment(pool, list, size_bytes);
+    if (block == 0 && free_oversize(pool, list, size_bytes))
+        block = new_segment(pool, list, size_bytes);
     if (block != 0)
         return block;
     caching_empty_cache(pool);
     pool->stats.retries++;
     *result = VS_POOL_RETRIED;
-    block = new_segment(pool, small, size_bytes);
+    block = new_segment(pool, list, size_bytes);
     if (block != 0)
         return block;
     *result = VS_POOL_OOM;
     vs_pool_fail(pool, requested, caching->asked_bytes, tag);
-    return new_segment(pool, small, size_bytes); /* there is no ceiling any more */
+    return new_segment(pool, list, size_bytes); /* there is no ceiling any more */
 }
 
-static bool should_split(const struct vs_caching *caching, bool small, uint64_t size_bytes,
+static bool should_split(const struct vs_caching *caching, uint8_t list, uint64_t size_bytes,
                          uint64_t rest_bytes) {
-    if (small || caching->expandable)
+    if (vs_caching_is_small(list) || caching->expandable)
         return rest_bytes >= VS_CACHING_MIN_BLOCK_BYTES;
     return size_bytes < caching->max_split_bytes && rest_bytes > VS_CACHING_SMALL_BYTES;
 }
@@ -270,26 +294,26 @@ static enum vs_pool_result caching_alloc(struct vs_pool *pool, uint64_t bytes, e
                                          vs_block *block) {
     struct vs_caching *caching = pool->allocator;
     uint64_t size_bytes = vs_caching_round(caching->divisions, bytes);
-    bool small = size_bytes <= VS_CACHING_SMALL_BYTES;
+    uint8_t list = (uint8_t)(caching->stream_list + (size_bytes <= VS_CACHING_SMALL_BYTES));
     /* A fresh segment and what is split off; expandable segments see to theirs. */
     bool ready = caching->expandable ? vs_expandable_reserve(pool, size_bytes)
                                      : vs_blocks_reserve(&pool->blocks, 2, &pool->growths_left);
     if (!ready)
         return VS_POOL_NOMEM;
     enum vs_pool_result result = VS_POOL_OK;
-    uint32_t found = find_fit(pool, small, size_bytes);
+    uint32_t found = find_fit(pool, list, size_bytes);
     if (found != 0) {
         vs_caching_uncache(pool, found);
     } else {
         uint64_t segment_bytes = vs_caching_segment(size_bytes);
         if (!vs_address_space_reserve(&caching->space, segment_bytes, &pool->growths_left))
             return VS_POOL_NOMEM;
-        found = acquire(pool, small, size_bytes, bytes, tag, &result);
+        found = acquire(pool, list, size_bytes, bytes, tag, &result);
         if (found == 0)
             return VS_POOL_NOMEM;
     }
     uint64_t rest_bytes = pool->blocks.at[found].size_bytes - size_bytes;
-    if (should_split(caching, small, size_bytes, rest_bytes))
+    if (should_split(caching, list, size_bytes, rest_bytes))
         vs_caching_cache(pool, vs_caching_split(pool, found, size_bytes));
     struct vs_block_record *record = &pool->blocks.at[found];
     record->state = VS_BLOCK_HELD;
@@ -311,6 +335,18 @@ static void caching_release(struct vs_pool *pool, vs_block block) {
     vs_caching_cache(pool, block);
 }
 
+static uint64_t caching_largest_free(const struct vs_pool *pool) {
+    const struct vs_caching *caching = pool->allocator;
+    uint64_t largest_bytes = 0;
+    for (size_t i = 0; i < caching->list_count; i++) {
+        uint32_t block =
+            vs_free_list_below(&caching->lists[i].cached, pool->blocks.at, UINT64_MAX, UINT64_MAX);
+        if (block != 0 && pool->blocks.at[block].size_bytes > largest_bytes)
+            largest_bytes = pool->blocks.at[block].size_bytes;
+    }
+    return largest_bytes;
+}
+
 const struct vs_allocator_ops vs_allocator_caching = {
     .open = caching_open,
     .close = caching_close,
@@ -318,4 +354,6 @@ const struct vs_allocator_ops vs_allocator_caching = {
     .alloc = caching_alloc,
     .release = caching_release,
     .empty_cache = caching_empty_cache,
+    .use_stream = caching_use_stream,
+    .largest_free = caching_largest_free,
 };

@@ -18,9 +18,16 @@
 #define VS_CACHING_LARGE_SEGMENT_BYTES (20ULL << 20) /* kLargeBuffer */
 #define VS_CACHING_ROUND_LARGE_BYTES (2ULL << 20)    /* kRoundLarge */
 
+/* A stream's small or large pool. */
+struct vs_caching_list {
+    struct vs_free_list cached;
+    uint32_t holes; /* expandable segments only */
+};
+
 struct vs_caching {
-    struct vs_free_list cached[2]; /* [small] */
-    uint32_t holes[2];             /* [small]; expandable segments only */
+    struct vs_caching_list *lists; /* [2 * stream + small] */
+    size_t list_count;
+    uint8_t stream_list; /* 2 * the stream of the requests that follow */
     struct vs_address_space space;
     uint64_t max_split_bytes; /* UINT64_MAX = unlimited */
     uint64_t max_non_split_rounding_bytes;
@@ -29,6 +36,8 @@ struct vs_caching {
     unsigned divisions;
     bool expandable;
 };
+
+static inline bool vs_caching_is_small(uint8_t list) { return list % 2 != 0; }
 
 /* The size of a block for a request: round_size, with roundup_power2_divisions. */
 uint64_t vs_caching_round(unsigned divisions, uint64_t bytes);
@@ -47,7 +56,7 @@ uint32_t vs_caching_split(struct vs_pool *pool, uint32_t block, uint64_t size_by
 
 /* Expandable segments: maps pages until a cached block of `size_bytes` exists and takes it from its
  * list; 0 when the driver refuses (caching->asked_bytes says what was asked for). */
-uint32_t vs_expandable_grow(struct vs_pool *pool, bool small, uint64_t size_bytes);
+uint32_t vs_expandable_grow(struct vs_pool *pool, uint8_t list, uint64_t size_bytes);
 /* The best fit among blocks from `block` on, which is the smallest that is large enough: by the
  * size to which they could grow. */
 uint32_t vs_expandable_prefer(const struct vs_pool *pool, uint32_t block);

@@ -37,7 +37,7 @@ static uint64_t expandable_size(const struct vs_block_record *at, uint32_t block
 uint32_t vs_expandable_prefer(const struct vs_pool *pool, uint32_t block) {
     const struct vs_caching *caching = pool->allocator;
     const struct vs_block_record *at = pool->blocks.at;
-    const struct vs_free_list *list = &caching->cached[at[block].small];
+    const struct vs_free_list *list = &caching->lists[at[block].list].cached;
     for (;;) {
         uint32_t next =
             vs_free_list_at_least(list, at, at[block].size_bytes, at[block].address + 1);
@@ -57,7 +57,7 @@ static bool has_room(const struct vs_block_record *at, uint32_t block, uint64_t 
     return bytes >= size_bytes;
 }
 
-static uint32_t new_reservation(struct vs_pool *pool, bool small, uint64_t size_bytes) {
+static uint32_t new_reservation(struct vs_pool *pool, uint8_t list, uint64_t size_bytes) {
     struct vs_caching *caching = pool->allocator;
     uint32_t block = vs_blocks_take(&pool->blocks);
     struct vs_block_record *record = &pool->blocks.at[block];
@@ -67,27 +67,27 @@ static uint32_t new_reservation(struct vs_pool *pool, bool small, uint64_t size_
     record->after = 0;
     record->state = VS_BLOCK_HOLE;
     record->kind = VS_BLOCK_OF_ALLOCATOR;
-    record->small = small;
-    vs_holes_insert(&caching->holes[small], pool->blocks.at, block);
-    pool->layout += vs_mix(record->address + VS_MIX_SEGMENT, record->size_bytes + small);
+    record->list = list;
+    vs_holes_insert(&caching->lists[list].holes, pool->blocks.at, block);
+    pool->layout += vs_mix(record->address + VS_MIX_SEGMENT, record->size_bytes + list);
     return block;
 }
 
 /* find_expandable_block: the lowest hole, or the free block before it, from which there is room;
  * else a new segment. */
-static uint32_t find_expandable(struct vs_pool *pool, bool small, uint64_t size_bytes) {
+static uint32_t find_expandable(struct vs_pool *pool, uint8_t list, uint64_t size_bytes) {
     const struct vs_caching *caching = pool->allocator;
     const struct vs_block_record *at = pool->blocks.at;
-    uint32_t hole = vs_holes_at_least(caching->holes[small], at, 0);
+    uint32_t hole = vs_holes_at_least(caching->lists[list].holes, at, 0);
     while (hole != 0) {
         uint32_t before = at[hole].before;
         bool starts_before = before != 0 && at[before].state != VS_BLOCK_HELD;
         uint32_t first = starts_before ? before : hole;
         if (has_room(at, first, size_bytes))
             return first;
-        hole = vs_holes_at_least(caching->holes[small], at, at[hole].address + 1);
+        hole = vs_holes_at_least(caching->lists[list].holes, at, at[hole].address + 1);
     }
-    return new_reservation(pool, small, size_bytes);
+    return new_reservation(pool, list, size_bytes);
 }
 
 /* map_block: gives memory to the first `size_bytes` of a hole, in whole pages, and joins it with
@@ -95,15 +95,15 @@ static uint32_t find_expandable(struct vs_pool *pool, bool small, uint64_t size_
 static bool map_block(struct vs_pool *pool, uint32_t hole, uint64_t size_bytes) {
     struct vs_caching *caching = pool->allocator;
     struct vs_block_record *record = &pool->blocks.at[hole];
-    uint64_t page = page_bytes(record->small);
+    uint64_t page = page_bytes(vs_caching_is_small(record->list));
     uint64_t mapped_bytes = (size_bytes + page - 1) / page * page;
     caching->asked_bytes = mapped_bytes;
     if (!vs_driver_take(pool, mapped_bytes))
         return false;
-    vs_holes_remove(&caching->holes[record->small], pool->blocks.at, hole);
+    vs_holes_remove(&caching->lists[record->list].holes, pool->blocks.at, hole);
     if (mapped_bytes < record->size_bytes) {
         uint32_t rest = vs_caching_split(pool, hole, mapped_bytes);
-        vs_holes_insert(&caching->holes[record->small], pool->blocks.at, rest);
+        vs_holes_insert(&caching->lists[record->list].holes, pool->blocks.at, rest);
     }
     record->state = VS_BLOCK_CACHED;
     vs_caching_merge(pool, hole, record->before);
@@ -114,9 +114,9 @@ static bool map_block(struct vs_pool *pool, uint32_t hole, uint64_t size_bytes) 
 
 static uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-uint32_t vs_expandable_grow(struct vs_pool *pool, bool small, uint64_t size_bytes) {
+uint32_t vs_expandable_grow(struct vs_pool *pool, uint8_t list, uint64_t size_bytes) {
     const struct vs_block_record *at = pool->blocks.at;
-    uint32_t block = find_expandable(pool, small, size_bytes);
+    uint32_t block = find_expandable(pool, list, size_bytes);
     if (at[block].state == VS_BLOCK_HOLE &&
         !map_block(pool, block, smaller(at[block].size_bytes, size_bytes)))
         return 0;
@@ -135,7 +135,7 @@ uint32_t vs_expandable_grow(struct vs_pool *pool, bool small, uint64_t size_byte
 static void free_reservation(struct vs_pool *pool, uint32_t block) {
     struct vs_caching *caching = pool->allocator;
     const struct vs_block_record *record = &pool->blocks.at[block];
-    pool->layout -= vs_mix(record->address + VS_MIX_SEGMENT, record->size_bytes + record->small);
+    pool->layout -= vs_mix(record->address + VS_MIX_SEGMENT, record->size_bytes + record->list);
     vs_address_space_give(&caching->space, record->address, record->size_bytes);
     vs_blocks_give(&pool->blocks, block);
 }
@@ -144,7 +144,7 @@ static void free_reservation(struct vs_pool *pool, uint32_t block) {
 void vs_expandable_unmap(struct vs_pool *pool, uint32_t block) {
     struct vs_caching *caching = pool->allocator;
     struct vs_block_record *record = &pool->blocks.at[block];
-    uint64_t page = page_bytes(record->small);
+    uint64_t page = page_bytes(vs_caching_is_small(record->list));
     uint64_t begin = (record->address + page - 1) / page * page;
     uint64_t end = (record->address + record->size_bytes) / page * page;
     if (begin >= end)
@@ -165,5 +165,5 @@ void vs_expandable_unmap(struct vs_pool *pool, uint32_t block) {
     if (record->before == 0 && record->after == 0)
         free_reservation(pool, hole);
     else
-        vs_holes_insert(&caching->holes[record->small], pool->blocks.at, hole);
+        vs_holes_insert(&caching->lists[record->list].holes, pool->blocks.at, hole);
 }

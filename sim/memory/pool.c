@@ -224,6 +224,12 @@ void vs_pool_release_block(struct vs_pool *pool, vs_block block) {
 
 void vs_pool_empty_cache(struct vs_pool *pool) { pool->ops->empty_cache(pool); }
 
+bool vs_pool_use_stream(struct vs_pool *pool, unsigned stream) {
+    if (stream >= VS_POOL_STREAMS)
+        return false;
+    return pool->ops->use_stream == NULL || pool->ops->use_stream(pool, stream);
+}
+
 void vs_pool_touch(struct vs_pool *pool, vs_block block, bool dirty, uint64_t *in_bytes,
                    uint64_t *out_bytes) {
     uint64_t in = 0, out = 0;
@@ -248,6 +254,10 @@ struct vs_pool_stats vs_pool_stats(const struct vs_pool *pool) {
     if (pool->at_peak)
         memcpy(stats.by_tag_at_peak, stats.by_tag, sizeof stats.by_tag);
     return stats;
+}
+
+uint64_t vs_pool_largest_free(const struct vs_pool *pool) {
+    return pool->ops->largest_free != NULL ? pool->ops->largest_free(pool) : 0;
 }
 
 const char *vs_pool_name(const struct vs_pool *pool) { return pool->spec.name; }

@@ -7,7 +7,7 @@
  *   buffers, host malloc).
  *
  * - caching: PyTorch's CUDA caching allocator (rounding, small and large segments, best fit,
- *   splitting, expandable segments, emptying the cache and retrying), for one stream.
+ *   splitting, expandable segments, emptying the cache and retrying).
  *
  * `vs_pool_alloc_raw` goes past the allocator to the driver (contexts, communicators), and
  * `vs_pool_alloc_managed`, in a pool that has a `backing` pool, makes pages of 2 MiB that live in
@@ -110,6 +110,12 @@ enum vs_pool_result vs_pool_alloc_raw(struct vs_pool *pool, uint64_t bytes, enum
 /* Gives a block back; handle 0 and handles that nobody holds are ignored. */
 void vs_pool_release_block(struct vs_pool *pool, vs_block block);
 
+/* The stream of the requests that follow, as `with torch.cuda.stream(...)`: a caching allocator
+ * hands a freed block to requests of its own stream only. 0 at first and after a reset. False when
+ * memory runs out or `stream` is none of VS_POOL_STREAMS. */
+enum { VS_POOL_STREAMS = 128 };
+bool vs_pool_use_stream(struct vs_pool *pool, unsigned stream);
+
 /* Gives cached segments that nobody uses back to the driver (torch.cuda.empty_cache). */
 void vs_pool_empty_cache(struct vs_pool *pool);
 
@@ -135,6 +141,9 @@ void vs_pool_touch(struct vs_pool *pool, vs_block block, bool dirty, uint64_t *i
 uint64_t vs_pool_take_evicted(struct vs_pool *pool);
 
 struct vs_pool_stats vs_pool_stats(const struct vs_pool *pool);
+/* The largest free block in a segment that the allocator holds: what fragmentation leaves for one
+ * request. */
+uint64_t vs_pool_largest_free(const struct vs_pool *pool);
 const char *vs_pool_name(const struct vs_pool *pool);
 uint64_t vs_pool_capacity(const struct vs_pool *pool);
 
