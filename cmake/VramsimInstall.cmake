@@ -13,7 +13,7 @@ target_include_directories(vramsim_library INTERFACE
     "$<BUILD_INTERFACE:${VRAMSIM_PUBLIC_INCLUDE}>"
     "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_link_libraries(vramsim_library PRIVATE
-    $<BUILD_INTERFACE:vramsim_flags> PkgConfig::GSL PkgConfig::CJSON Threads::Threads)
+    $<BUILD_INTERFACE:vramsim_flags> ${VRAMSIM_LIBRARIES})
 set_target_properties(vramsim_library PROPERTIES
     OUTPUT_NAME vramsim
     EXPORT_NAME vramsim
@@ -28,7 +28,7 @@ add_executable(vramsim_installed sim/cli/main.c
     $<TARGET_OBJECTS:vramsim_sim> $<TARGET_OBJECTS:vramsim_cli> $<TARGET_OBJECTS:vramsim_data_installed>)
 target_include_directories(vramsim_installed PRIVATE "${PROJECT_SOURCE_DIR}/sim")
 target_link_libraries(vramsim_installed PRIVATE
-    vramsim_flags PkgConfig::GSL PkgConfig::CJSON Threads::Threads)
+    vramsim_flags ${VRAMSIM_LIBRARIES})
 set_target_properties(vramsim_installed PROPERTIES
     OUTPUT_NAME vramsim
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/installed")
@@ -43,11 +43,11 @@ install(EXPORT vramsim NAMESPACE vramsim:: FILE vramsimTargets.cmake DESTINATION
 get_target_property(VRAMSIM_LIBRARY_TYPE vramsim_library TYPE)
 if(VRAMSIM_LIBRARY_TYPE STREQUAL "STATIC_LIBRARY")
     set(VRAMSIM_IS_STATIC TRUE)
-    set(VRAMSIM_PC_REQUIRES "Requires: gsl >= 2.5, libcjson >= 1.7")
+    set(VRAMSIM_PC_REQUIRES "Requires: gsl >= 2.5, libcjson >= 1.7, zlib >= 1.2, libzstd >= 1.4")
     set(VRAMSIM_PC_LIBS "${CMAKE_THREAD_LIBS_INIT} -lm")
 else()
     set(VRAMSIM_IS_STATIC FALSE)
-    set(VRAMSIM_PC_REQUIRES "Requires.private: gsl >= 2.5, libcjson >= 1.7")
+    set(VRAMSIM_PC_REQUIRES "Requires.private: gsl >= 2.5, libcjson >= 1.7, zlib >= 1.2, libzstd >= 1.4")
     set(VRAMSIM_PC_LIBS "")
 endif()
 configure_package_config_file(cmake/vramsimConfig.cmake.in "${PROJECT_BINARY_DIR}/vramsimConfig.cmake"

@@ -160,7 +160,7 @@ installed)
     if [ -f "$lib/libvramsim.a" ] && [ "$(uname)" = Linux ]; then
         # shellcheck disable=SC2046
         quiet "$cc" -shared -o "$tmp/whole.so" -Wl,--whole-archive "$lib/libvramsim.a" \
-            -Wl,--no-whole-archive $(pkg-config --libs gsl libcjson)
+            -Wl,--no-whole-archive $(pkg-config --libs gsl libcjson zlib libzstd)
         only_ours "$tmp/whole.so"
     fi
     ;;

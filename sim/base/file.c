@@ -136,72 +136,111 @@ static bool write_fully(int fd, const char *at, size_t length) {
     return true;
 }
 
-/* Writes and closes; 0 or the errno of what failed first. */
-static int write_and_close(int fd, const char *text, size_t length) {
-    int code = write_fully(fd, text, length) ? 0 : errno;
-    if (close(fd) != 0 && code == 0)
-        code = errno;
-    return code;
+enum { OUT_BYTES = 64 * 1024 };
+
+struct vs_file_out {
+    int fd;
+    char *path;               /* what is replaced in the end */
+    struct vs_text temporary; /* its name; empty: written in place */
+    size_t filled;
+    char buffer[OUT_BYTES];
+};
+
+static void out_free(struct vs_file_out *out) {
+    free(out->path);
+    vs_text_release(&out->temporary);
+    free(out);
 }
 
-/* Devices and pipes cannot be replaced by a rename: /dev/null has to stay what it is. */
-static bool write_in_place(const char *path, const char *text, size_t length, struct vs_err *err) {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return write_failed(path, errno, err);
-    int code = write_and_close(fd, text, length);
-    return code == 0 ? true : write_failed(path, code, err);
-}
-
-static bool write_beside(const char *path, const char *text, size_t length, struct vs_err *err) {
-    struct vs_text temporary = {0};
-    bool done = false;
-    int fd = -1;
-    /* O_EXCL and a number instead of mkstemp: the file gets the permissions of the umask. */
-    for (int i = 0; i < TEMPORARY_TRIES && fd < 0; i++) {
-        temporary.length = 0;
-        vs_text_printf(&temporary, "%s.tmp-%jd-%d", path, (intmax_t)getpid(), i);
-        if (temporary.failed) {
-            (void)vs_err_nomem(err);
-            goto out;
-        }
-        fd = open(temporary.at, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno != EEXIST)
+/* O_EXCL and a number instead of mkstemp: the file gets the permissions of the umask. */
+static bool open_beside(struct vs_file_out *out, struct vs_err *err) {
+    out->fd = -1;
+    for (int i = 0; i < TEMPORARY_TRIES && out->fd < 0; i++) {
+        out->temporary.length = 0;
+        vs_text_printf(&out->temporary, "%s.tmp-%jd-%d", out->path, (intmax_t)getpid(), i);
+        if (out->temporary.failed)
+            return vs_err_nomem(err);
+        out->fd = open(out->temporary.at, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (out->fd < 0 && errno != EEXIST)
             break;
     }
-    if (fd < 0) {
-        (void)write_failed(path, errno, err);
-        goto out;
+    return out->fd >= 0 || write_failed(out->path, errno, err);
+}
+
+/* A link stays a link: the file it leads to is what gets replaced. Devices and pipes cannot be
+ * replaced by a rename: /dev/null has to stay what it is. */
+static bool open_out(struct vs_file_out *out, const char *path, struct vs_err *err) {
+    struct stat info;
+    bool there = stat(path, &info) == 0;
+    if (there && S_ISDIR(info.st_mode))
+        return write_failed(path, EISDIR, err);
+    bool regular = there && S_ISREG(info.st_mode);
+    out->path = regular ? realpath(path, NULL) : strdup(path);
+    if (!out->path)
+        return write_failed(path, errno, err);
+    if (!there || regular)
+        return open_beside(out, err);
+    out->fd = open(path, O_WRONLY | O_CLOEXEC);
+    return out->fd >= 0 || write_failed(path, errno, err);
+}
+
+struct vs_file_out *vs_file_begin(const char *path, struct vs_err *err) {
+    struct vs_file_out *out = calloc(1, sizeof *out);
+    if (!out) {
+        (void)vs_err_nomem(err);
+        return NULL;
     }
-    int code = write_and_close(fd, text, length);
-    if (code == 0 && rename(temporary.at, path) != 0)
+    if (open_out(out, path, err))
+        return out;
+    out_free(out);
+    return NULL;
+}
+
+bool vs_file_put(struct vs_file_out *out, const char *text, size_t length, struct vs_err *err) {
+    if (length > OUT_BYTES - out->filled) {
+        if (!write_fully(out->fd, out->buffer, out->filled))
+            return write_failed(out->path, errno, err);
+        out->filled = 0;
+    }
+    if (length > OUT_BYTES)
+        return write_fully(out->fd, text, length) || write_failed(out->path, errno, err);
+    memcpy(out->buffer + out->filled, text, length);
+    out->filled += length;
+    return true;
+}
+
+bool vs_file_commit(struct vs_file_out *out, struct vs_err *err) {
+    int code = write_fully(out->fd, out->buffer, out->filled) ? 0 : errno;
+    if (close(out->fd) != 0 && code == 0)
         code = errno;
-    if (code != 0) {
-        (void)unlink(temporary.at);
-        (void)write_failed(path, code, err);
-        goto out;
+    if (out->temporary.length > 0) {
+        if (code == 0 && rename(out->temporary.at, out->path) != 0)
+            code = errno;
+        if (code != 0)
+            (void)unlink(out->temporary.at);
     }
-    done = true;
-out:
-    vs_text_release(&temporary);
+    bool done = code == 0 || write_failed(out->path, code, err);
+    out_free(out);
     return done;
+}
+
+void vs_file_abandon(struct vs_file_out *out) {
+    if (!out)
+        return;
+    (void)close(out->fd);
+    if (out->temporary.length > 0)
+        (void)unlink(out->temporary.at);
+    out_free(out);
 }
 
 bool vs_file_write(const char *path, const char *text, size_t length, struct vs_err *err) {
-    struct stat info;
-    if (stat(path, &info) != 0)
-        return write_beside(path, text, length, err);
-    if (S_ISDIR(info.st_mode))
-        return write_failed(path, EISDIR, err);
-    if (!S_ISREG(info.st_mode))
-        return write_in_place(path, text, length, err);
-    /* A link stays a link: the file it leads to is what gets replaced. */
-    char *real = realpath(path, NULL);
-    if (!real)
-        return write_failed(path, errno, err);
-    bool done = write_beside(real, text, length, err);
-    free(real);
-    return done;
+    struct vs_file_out *out = vs_file_begin(path, err);
+    if (!out)
+        return false;
+    if (vs_file_put(out, text, length, err))
+        return vs_file_commit(out, err);
+    vs_file_abandon(out);
+    return false;
 }
 
 bool vs_file_exists(const char *path) {

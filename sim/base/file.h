@@ -18,7 +18,16 @@ bool vs_file_read(struct vs_arena *arena, const char *path, size_t max_bytes, ch
  * one is bad input. */
 bool vs_file_open(const char *path, FILE **stream, struct vs_err *err);
 
-/* Writes to a temporary file beside `path`, then renames. On failure nothing stays behind. */
+/* Output piece by piece: to a temporary file beside `path`, which takes its place at the end. On
+ * failure, and where it is abandoned, nothing stays behind. NULL on failure. */
+struct vs_file_out;
+struct vs_file_out *vs_file_begin(const char *path, struct vs_err *err);
+bool vs_file_put(struct vs_file_out *out, const char *text, size_t length, struct vs_err *err);
+/* Ends it, whether or not it succeeds. */
+bool vs_file_commit(struct vs_file_out *out, struct vs_err *err);
+void vs_file_abandon(struct vs_file_out *out); /* NULL is fine */
+
+/* The same at once. */
 bool vs_file_write(const char *path, const char *text, size_t length, struct vs_err *err);
 
 bool vs_file_exists(const char *path);

@@ -21,6 +21,8 @@ struct vs_cli_words {
 struct vs_cli_values {
     bool json, markdown, fail_on_oom, quiet, names_only;
     const char *timeline, *plan_out, *csv, *plot; /* files to write, and a folder */
+    bool skip_bad;
+    const char *requests_csv, *series_csv, *every, *slo_ttft, *slo_tpot; /* replay */
     const char *write_accuracy, *write_predicted;
     const char *axis, *sort, *vendor;
     const char *hw, *host, *model, *workload, *engine, *engine_version; /* show */
@@ -139,6 +141,8 @@ bool vs_cli_color(
 /* Writes a file and says so on standard error, unless --quiet. */
 bool vs_cli_write(const struct vs_cli *cli, const char *path, const struct vs_text *text,
                   struct vs_err *err);
+/* Says that a file was written; NULL = none was. */
+void vs_cli_wrote(const struct vs_cli *cli, const char *path);
 /* Writes to standard output; a closed pipe is no error. */
 bool vs_cli_print(const struct vs_text *text, struct vs_err *err);
 void vs_cli_error(const struct vs_err *err); /* "vramsim: TEXT" on standard error */

@@ -23,9 +23,13 @@ bool vs_cli_write(const struct vs_cli *cli, const char *path, const struct vs_te
         return vs_err_nomem(err);
     if (!vs_file_write(path, vs_text_str(text), text->length, err))
         return false;
-    if (!cli->values.quiet)
-        (void)fprintf(stderr, "vramsim: wrote %s\n", path);
+    vs_cli_wrote(cli, path);
     return true;
+}
+
+void vs_cli_wrote(const struct vs_cli *cli, const char *path) {
+    if (path && !cli->values.quiet)
+        (void)fprintf(stderr, "vramsim: wrote %s\n", path);
 }
 
 bool vs_cli_print(const struct vs_text *text, struct vs_err *err) {

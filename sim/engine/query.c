@@ -1,5 +1,4 @@
 /* What others ask of a loaded engine. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,28 +62,38 @@ const char *vs_engine_rule(const struct vs_engine *engine, const char *name, con
     return fallback;
 }
 
+/* "name@arch", or "name" where arch is NULL. */
+struct number_key {
+    const char *name, *arch;
+};
+
+/* The order of the texts, without writing the key down: numbers are asked for once per operation of
+ * each step. */
 static int match(const void *key, const void *element) {
-    return strcmp(key, ((const struct vs_engine_number *)element)->name);
+    const struct number_key *k = key;
+    const char *text = ((const struct vs_engine_number *)element)->name;
+    size_t length = strlen(k->name);
+    int order = strncmp(k->name, text, length);
+    if (order != 0)
+        return order;
+    if (!k->arch)
+        return text[length] == '\0' ? 0 : -1;
+    return text[length] != '@' ? '@' - (unsigned char)text[length]
+                               : strcmp(k->arch, text + length + 1);
 }
 
-static const struct vs_engine_number *find_number(const struct vs_engine *engine,
-                                                  const char *name) {
+static const struct vs_engine_number *find_number(const struct vs_engine *engine, const char *name,
+                                                  const char *arch) {
+    const struct number_key key = {name, arch};
     if (engine->number_count == 0)
         return NULL;
-    return bsearch(name, engine->numbers, engine->number_count, sizeof *engine->numbers, match);
+    return bsearch(&key, engine->numbers, engine->number_count, sizeof *engine->numbers, match);
 }
 
 double vs_engine_number(const struct vs_engine *engine, const char *name, const char *arch,
                         double fallback) {
-    const struct vs_engine_number *found = NULL;
-    char full[160];
-
-    if (arch) {
-        const int length = snprintf(full, sizeof full, "%s@%s", name, arch);
-        if (length > 0 && (size_t)length < sizeof full)
-            found = find_number(engine, full);
-    }
+    const struct vs_engine_number *found = arch ? find_number(engine, name, arch) : NULL;
     if (!found)
-        found = find_number(engine, name);
+        found = find_number(engine, name, NULL);
     return found ? found->num.value : fallback;
 }

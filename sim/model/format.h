@@ -21,7 +21,12 @@ enum vs_type_class {
     VS_CLASS_IQUANT,
     VS_CLASS_BNB,
     VS_CLASS_GPTQ, /* weight-only integer groups: GPTQ, AWQ, EXL2, int4 */
-    VS_CLASS_FP8   /* fp8, mxfp4, nvfp4: what tensor cores multiply as they are */
+    /* What tensor cores of some generations multiply as it is: */
+    VS_CLASS_FP8,
+    VS_CLASS_FP8_BLOCKS,
+    VS_CLASS_MXFP4,
+    VS_CLASS_NVFP4,
+    VS_CLASS_COUNT
 };
 
 /* How a matrix is laid out beyond its blocks. */

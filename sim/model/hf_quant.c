@@ -143,5 +143,6 @@ bool vs_model_read_quantization(struct vs_arena *arena, const struct vs_json_rea
     if (!vs_format_parse(text, &format, &why))
         return vs_json_fail(root, config, err, "%s", why.text);
     model->stored_format = text;
+    model->fp8_blocks = vs_json_member(config, "weight_block_size") != NULL;
     return true;
 }

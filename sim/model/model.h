@@ -113,6 +113,7 @@ struct vs_model {
      * "gptq4:64", as vs_format_parse reads it), from "quantization_config" or our file; NULL where
      * they are 16-bit. */
     const char *stored_format;
+    bool fp8_blocks; /* its files in fp8 are scaled by blocks of 128 x 128, not by tensors */
     uint32_t layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
     uint32_t max_ctx; /* 0 = not stated */
     bool tied_embeddings, gated_mlp;

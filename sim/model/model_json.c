@@ -230,6 +230,7 @@ static bool read_switches(struct vs_json_reader *r, struct vs_model *model, stru
         {"norm_bias", &model->norm_bias},
         {"embed_norm", &model->embed_norm},
         {"head_bias", &model->head_bias},
+        {"fp8_blocks", &model->fp8_blocks},
         {"attn_sinks", &model->attn_sinks},
         {"attn_output_gate", &model->attn_output_gate},
         {"layer_scale", &model->layer_scale},

@@ -30,6 +30,10 @@ const struct vs_type *vs_tensor_type(const struct vs_model *model, const struct 
                                      const struct vs_format *format, const struct vs_type *rest) {
     if (format->kind == VS_FORMAT_GGUF)
         return vs_gguf_type(model, tensor, format);
+    /* products of experts have a rate of their own, however they are scaled */
+    if (format->kind == VS_FORMAT_FP8 && model->fp8_blocks && !vs_role_is_expert(tensor->role) &&
+        takes_base(model, tensor->role, format))
+        return &vs_types[VS_TYPE_FP8_BLOCKS];
     if (takes_base(model, tensor->role, format))
         return format->base;
     return rest ? rest : &vs_types[VS_TYPE_FP16];

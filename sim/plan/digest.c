@@ -43,6 +43,7 @@ static uint64_t mix_policies(uint64_t hash, const struct vs_plan *p) {
                                 p->streaming,
                                 p->ranks,
                                 p->tensor_parallel,
+                                p->attention_dp,
                                 p->kv_block,
                                 p->shard.weights * 4u + p->shard.grads * 2u + p->shard.states,
                                 p->pinned,

@@ -13,6 +13,8 @@ static uint64_t gathered_bytes(const struct vs_plan *plan, const struct vs_weigh
 /* A unit is a layer, or (-1) what stands outside the layers. */
 uint64_t vs_unit_fetch_bytes(const struct vs_plan *plan, int32_t unit) {
     uint64_t bytes = 0;
+    if (!plan->streaming && !plan->shard.weights)
+        return 0;
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
         bool away = (plan->streaming && !vs_on_gpu(w->home)) || plan->shard.weights;

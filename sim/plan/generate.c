@@ -112,7 +112,11 @@ static void set_pass(struct vs_pass *p, uint64_t tokens, uint64_t past, bool dec
 
 static bool begin(struct vs_pass *p, struct vs_plan *plan, struct vs_phase *phase, const char *name,
                   struct vs_err *err) {
-    *p = (struct vs_pass){.plan = plan, .m = plan->c->model, .engine = plan->c->engine, .share = 1};
+    *p = (struct vs_pass){.plan = plan,
+                          .m = plan->c->model,
+                          .engine = plan->c->engine,
+                          .share = 1,
+                          .layers = plan->c->model->layers};
     p->batch = plan->sequences;
     p->batched = vs_pass_rule(p, "decode", "batched");
     p->torch = vs_pass_rule(p, "activations", "torch");
@@ -192,7 +196,27 @@ bool vs_emit_step(struct vs_plan *plan, const struct vs_serve_step *step, struct
     set_pass(&p, 1, step->cells > 0 ? step->cells - 1 : 0, true);
     p.tokens += p.chunk.tokens;
     p.few &= p.chunk.tokens == 0;
+    p.layers = step->layers > 0 ? step->layers : p.layers;
     vs_pass_layers(&p, true);
     sample(&p, false);
     return vs_emit_end(&p.e, err);
+}
+
+bool vs_emit_kv_copy(struct vs_plan *plan, uint64_t blocks, bool to_host, struct vs_phase *phase,
+                     struct vs_err *err) {
+    struct vs_emit e;
+    double each = vs_engine_number(plan->c->engine, "kv_copy_launches", NULL, 0);
+    vs_emit_begin(&e, plan, phase, "KV copy");
+    for (uint32_t l = 0; l < plan->c->model->layers; l++) {
+        e.device = plan->layers[l].device;
+        vs_emit_op(&e, &(struct vs_op){
+                           .kind = VS_WORK_COPY,
+                           .lane = to_host ? VS_LANE_D2H : VS_LANE_H2D,
+                           .what = "KV blocks",
+                           .layer = (int32_t)l,
+                           .pinned = true,
+                           .bytes = (double)(blocks * vs_plan_kv_bytes(plan, l, plan->kv_block)),
+                           .launches = 2 + each * (double)blocks});
+    }
+    return vs_emit_end(&e, err);
 }

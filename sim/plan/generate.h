@@ -25,7 +25,12 @@ struct vs_serve_step {
     uint64_t prompt_tokens;
     uint64_t prompts; /* that end in this step */
     double reach;     /* cells that a prompt token attends to, on average */
+    uint32_t layers;  /* the first ones alone; 0 = all */
 };
+/* Blocks of the KV pool go to page-locked host memory, or come back: K and V of each layer are
+ * copies of their own, in some engines those of each block too. */
+bool vs_emit_kv_copy(struct vs_plan *plan, uint64_t blocks, bool to_host, struct vs_phase *phase,
+                     struct vs_err *err);
 bool vs_emit_step(struct vs_plan *plan, const struct vs_serve_step *step, struct vs_phase *phase,
                   struct vs_err *err);
 

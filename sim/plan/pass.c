@@ -151,7 +151,7 @@ static void small_operations(struct vs_pass *p, uint32_t layer) {
 
 /* The ranks add up their parts of the hidden state, in 16 bit. */
 static void all_reduce(struct vs_pass *p, int32_t layer, const char *what) {
-    if (!p->plan->tensor_parallel)
+    if (vs_plan_parts(p->plan) < 2)
         return;
     vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
     vs_op_id done =
@@ -160,6 +160,19 @@ static void all_reduce(struct vs_pass *p, int32_t layer, const char *what) {
                                           .what = what,
                                           .layer = layer,
                                           .bytes = 2.0 * (double)p->tokens * (double)p->m->hidden});
+    vs_emit_after(&p->e, done);
+}
+
+/* Where each rank has tokens of its own, experts that all share see those of all ranks: hidden
+ * states are gathered before them, and parts of sums scattered back to whom they belong. */
+static void exchange(struct vs_pass *p, int32_t layer, double element_bytes, const char *what) {
+    vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
+    vs_op_id done = vs_emit_op(
+        &p->e, &(struct vs_op){.kind = VS_WORK_GATHER,
+                               .lane = VS_LANE_COMM,
+                               .what = what,
+                               .layer = layer,
+                               .bytes = element_bytes * (double)p->tokens * (double)p->m->hidden});
     vs_emit_after(&p->e, done);
 }
 
@@ -216,6 +229,31 @@ static bool attends_on_cpu(const struct vs_pass *p, uint32_t layer) {
     return attention_on_cpu(p) || (p->plan->layers[layer].on_cpu && !follows);
 }
 
+/* Engines quantize activations before they gather them, where experts take them so. */
+static double gathered_bytes(const struct vs_weight *expert) {
+    const struct vs_type *type = expert->type;
+    return type->class_of >= VS_CLASS_FP8 ? (double)type->block_bytes / type->block_elements : 2;
+}
+
+static void device_experts(struct vs_pass *p, uint32_t layer) {
+    const struct vs_layer *l = &p->plan->layers[layer];
+    const struct vs_weight *first = NULL;
+    uint64_t own = p->tokens;
+    for (uint32_t i = 0; i < l->weight_count && !first; i++)
+        if (vs_is_expert(&p->plan->weights[l->first_weight + i]))
+            first = &p->plan->weights[l->first_weight + i];
+    if (!first)
+        return;
+    p->tokens = own * vs_plan_groups(p->plan);
+    if (p->plan->attention_dp)
+        exchange(p, (int32_t)layer, gathered_bytes(first), "all-gather of tokens");
+    vs_pass_matrices(p, l->first_weight, l->weight_count,
+                     p->plan->streaming ? vs_is_expert : device_expert, "experts");
+    if (p->plan->attention_dp)
+        exchange(p, (int32_t)layer, 2, "reduce-scatter of tokens");
+    p->tokens = own;
+}
+
 static void layer_pass(struct vs_pass *p, uint32_t layer) {
     const struct vs_layer *l = &p->plan->layers[layer];
     bool streamed = p->plan->streaming;
@@ -236,8 +274,7 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
         cache_to_host(p, layer);
     all_reduce(p, (int32_t)layer, "all-reduce of attention");
     vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
-    vs_pass_matrices(p, l->first_weight, l->weight_count, streamed ? vs_is_expert : device_expert,
-                     "experts");
+    device_experts(p, layer);
     if (!streamed)
         host_work(p, layer, host_expert, vs_pass_touched(p), "experts");
     if (p->torch)
@@ -272,7 +309,7 @@ void vs_pass_layers(struct vs_pass *p, bool head) {
     }
     p->on_cpu = p->plan->layers[0].on_cpu && !takes_over(p);
     p->e.device = 0;
-    for (uint32_t layer = 0; layer < p->m->layers && !p->e.failed; layer++) {
+    for (uint32_t layer = 0; layer < p->layers && !p->e.failed; layer++) {
         vs_fetch_need(&p->fetch, &p->e, layer);
         layer_pass(p, layer);
         vs_fetch_done(&p->fetch, &p->e, layer, vs_emit_last(&p->e, VS_LANE_COMPUTE));

@@ -26,6 +26,7 @@ struct vs_pass {
     struct vs_plan *plan;
     const struct vs_model *m;
     const struct vs_engine *engine;
+    uint32_t layers; /* the first ones, which this pass is about: all, but where they repeat */
     uint64_t batch;
     uint64_t tokens;       /* new, of all sequences */
     struct vs_chunk chunk; /* of a server: behind the batch, part of `tokens` */

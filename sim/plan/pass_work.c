@@ -3,10 +3,18 @@
 #include "hw/machine.h"
 #include "plan/pass.h"
 
+#include <math.h>
+
 double vs_pass_number(const struct vs_pass *p, const char *name, double fallback) {
     const struct vs_machine *m = p->plan->c->machine;
-    const char *arch = m->device_count > 0 ? m->devices[p->e.device]->arch.name : NULL;
-    return vs_engine_number(p->engine, name, arch, fallback);
+    size_t place = ((uintptr_t)name / 8 * 31 + p->e.device) % VS_NUMBERS_KEPT;
+    struct vs_number_kept *kept = &p->plan->numbers[place];
+    if (kept->name != name || kept->device != p->e.device) {
+        const char *arch = m->device_count > 0 ? m->devices[p->e.device]->arch.name : NULL;
+        *kept = (struct vs_number_kept){name, p->e.device,
+                                        vs_engine_number(p->engine, name, arch, (double)NAN)};
+    }
+    return isnan(kept->value) ? fallback : kept->value;
 }
 
 bool vs_pass_rule(const struct vs_pass *p, const char *name, const char *word) {
@@ -100,8 +108,8 @@ static void gemv(struct vs_pass *p, const struct vs_weight *w, size_t count,
             if (!wanted(&w[k]) || w[k].type != type)
                 continue;
             bytes += read_bytes(p, &w[k]);
-            flops +=
-                2 * (double)vs_tensor_params(w[k].tensor) * active(p, &w[k]) * (double)p->tokens;
+            flops += 2 * (double)vs_tensor_params(w[k].tensor) * active(p, &w[k]) *
+                     (double)p->tokens * (p->batched ? issued(p, &w[k]) : 1);
             kernels++;
         }
         if (seen)

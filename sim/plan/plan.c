@@ -114,8 +114,14 @@ size_t vs_plan_head(const struct vs_plan *plan) {
 }
 
 uint32_t vs_plan_parts(const struct vs_plan *plan) {
+    return plan->tensor_parallel && !plan->attention_dp ? plan->ranks : 1;
+}
+
+uint32_t vs_plan_expert_parts(const struct vs_plan *plan) {
     return plan->tensor_parallel ? plan->ranks : 1;
 }
+
+uint32_t vs_plan_groups(const struct vs_plan *plan) { return plan->attention_dp ? plan->ranks : 1; }
 
 uint64_t vs_part_bytes(uint64_t bytes, uint32_t parts) { return (bytes + parts - 1) / parts; }
 

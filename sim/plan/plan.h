@@ -207,6 +207,14 @@ struct vs_block {
     bool attention_on_cpu; /* decode attention over what the GPU does not hold */
 };
 
+/* A number of the engine that was looked up: by the address of its name and the device. */
+enum { VS_NUMBERS_KEPT = 128 };
+struct vs_number_kept {
+    const char *name; /* NULL = free */
+    unsigned device;
+    double value; /* NaN: the engine states none */
+};
+
 struct vs_plan {
     const struct vs_case *c;
     struct vs_arena
@@ -225,6 +233,8 @@ struct vs_plan {
     unsigned prefetch;    /* layers fetched ahead */
     uint32_t ranks;       /* equal ones, data-parallel or tensor-parallel: one of them is written */
     bool tensor_parallel; /* the ranks share each layer, and add up their parts of its output */
+    bool attention_dp;    /* of tensor-parallel ranks: they share routed experts alone, and each
+                             attends for sequences of its own */
     uint32_t shard_ranks; /* that share one copy; the others replicate it */
     struct {
         bool weights, grads, states; /* split over the ranks */
@@ -268,6 +278,7 @@ struct vs_plan {
     VS_VEC(struct vs_trained) trained;
 
     VS_VEC(struct vs_buffer) buffers;
+    struct vs_number_kept numbers[VS_NUMBERS_KEPT]; /* asked for once per operation of each pass */
 };
 
 /* Builds the layout that a case has before any strategy: every tensor resident on the GPU in its
@@ -290,8 +301,12 @@ static inline bool vs_is_expert(const struct vs_weight *w) {
     return vs_role_is_expert(w->tensor->role);
 }
 
-/* Ranks that share the work of a layer; 1 without tensor parallelism. */
+/* Ranks that share the work of a layer, but for its experts; 1 without tensor parallelism. */
 uint32_t vs_plan_parts(const struct vs_plan *plan);
+/* Ranks that share its routed experts. */
+uint32_t vs_plan_expert_parts(const struct vs_plan *plan);
+/* Groups of ranks that run different sequences: 1, or each rank for itself. */
+uint32_t vs_plan_groups(const struct vs_plan *plan);
 
 /* Bytes of one of `parts` equal parts. */
 uint64_t vs_part_bytes(uint64_t bytes, uint32_t parts);

@@ -7,6 +7,10 @@
 /* Are there any? Otherwise `serve` asks how the engine starts. */
 bool vs_requests_given(const struct vs_values *axes);
 
+/* Lengths of a trace take the place of nominal ones, which are cleared; refused where the user gave
+ * both. */
+bool vs_requests_take_trace(struct vs_values *axes, struct vs_err *err);
+
 /* Refuses what contradicts itself; `task` is its word. */
 bool vs_requests_check(const struct vs_values *axes, const char *task, struct vs_err *err);
 

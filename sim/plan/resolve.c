@@ -73,6 +73,8 @@ static bool derive(struct vs_catalog *catalog, const struct vs_model *model, str
         vs_count(v, VS_AXIS_PROMPT) + vs_count(v, VS_AXIS_GEN) + vs_count(v, VS_AXIS_DEPTH);
     if (vs_streq(task, "serve") && vs_given(v, VS_AXIS_CTX))
         cells = asked_cells(v);
+    else if (vs_given(v, VS_AXIS_TRACE)) /* as servers do that are told nothing else */
+        cells = model->max_ctx;
     snprintf(number, sizeof number, "%lld", (long long)(cells > 0 ? cells : 1));
     if (!vs_given(v, VS_AXIS_CTX) && !vs_catalog_word(catalog, v, VS_AXIS_CTX, number, err))
         return false;
@@ -221,6 +223,21 @@ static bool take_stored_format(struct vs_catalog *catalog, const struct vs_model
     return true;
 }
 
+/* Checkpoints that a vendor's tool quantized carry scales for a cache in 8 bit, which the engine
+ * then has by default; files scaled in blocks come from their authors and carry none. */
+static bool take_checkpoint_cache(struct vs_catalog *catalog, const struct vs_case *c,
+                                  struct vs_values *v, struct vs_err *err) {
+    const char *word = vs_engine_rule(c->engine, "checkpoint_cache", "");
+    bool scaled = vs_is(v, VS_AXIS_WEIGHTS, "nvfp4") ||
+                  (vs_is(v, VS_AXIS_WEIGHTS, "fp8") && !c->model->fp8_blocks);
+    if (word[0] == '\0' || !scaled || v->at[VS_AXIS_KV].text)
+        return true;
+    if (!vs_catalog_word(catalog, v, VS_AXIS_KV, word, err))
+        return false;
+    v->origin[VS_AXIS_KV] = VS_FROM_ENGINE;
+    return true;
+}
+
 static bool check_formats(const struct vs_values *v, struct vs_err *err) {
     struct vs_format format;
     return !v->at[VS_AXIS_WEIGHTS].text ||
@@ -254,7 +271,8 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
         !vs_check_engine(catalog, &v, c->engine, task, err) ||
         !vs_check_model(c->model, c->engine, task, err) ||
         !derive_split(catalog, c->machine, &v, err) ||
-        !fill_defaults(catalog, c->engine, task, &v, err) ||
+        !take_checkpoint_cache(catalog, c, &v, err) ||
+        !fill_defaults(catalog, c->engine, task, &v, err) || !vs_requests_take_trace(&v, err) ||
         !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||
         !vs_requests_check(&v, task, err) || !check_machine(c->machine, c->engine, task, &v, err))
         return false;

@@ -66,7 +66,7 @@ static uint64_t layer_bytes(const struct vs_plan *plan, uint64_t tokens, uint32_
  * Kernels on microscaled weights need none. */
 static uint64_t expert_bytes(const struct vs_plan *plan, uint64_t tokens) {
     const struct vs_model *m = plan->c->model;
-    uint64_t k = m->experts_active, between = k * m->moe_ffn / vs_plan_parts(plan);
+    uint64_t k = m->experts_active, between = k * m->moe_ffn / vs_plan_expert_parts(plan);
     uint64_t ends = k * m->hidden;
     if (m->experts == 0 || plan->format.kind == VS_FORMAT_MX)
         return 0;

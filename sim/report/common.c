@@ -73,13 +73,14 @@ static void put_distinct(struct vs_text *out, const struct vs_outcome *const *po
 
 void vs_report_ask(struct vs_text *out, const char *workload,
                    const struct vs_outcome *const *points, size_t count) {
-    static const char *const shape[] = {"prompt",      "gen",         "requests", "rate",
-                                        "concurrency", "ctx",         "batch",    "depth",
-                                        "seq",         "micro-batch", "accum",    "gpus"};
+    static const char *const shape[] = {"trace",       "prompt", "gen",   "requests", "rate",
+                                        "concurrency", "ctx",    "batch", "depth",    "seq",
+                                        "micro-batch", "accum",  "gpus"};
     const bool serve = vs_streq(points[0]->task, "serve");
     const bool start_only = serve && !vs_report_word(points[0], "requests") &&
                             !vs_report_word(points[0], "concurrency") &&
-                            !vs_report_word(points[0], "rate");
+                            !vs_report_word(points[0], "rate") &&
+                            !vs_report_word(points[0], "trace");
     if (workload && workload[0] != '\0') {
         vs_put(out, workload);
         vs_text_add(out, ": ");
@@ -117,7 +118,7 @@ char *vs_report_figure(char out[VS_UNIT_TEXT], enum vs_metric metric, double val
     const char *unit = vs_metric_info(metric)->unit;
     if (vs_streq(unit, "s"))
         return vs_print_seconds(out, value);
-    if (vs_streq(unit, "tok/s"))
+    if (vs_streq(unit, "tok/s") || vs_streq(unit, "req/s") || vs_streq(unit, "requests"))
         return vs_print_speed(out, value);
     if (vs_streq(unit, "GiB"))
         return vs_report_gib_value(out, value);

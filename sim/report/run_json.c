@@ -142,6 +142,25 @@ static void member_remedies(struct vs_json_writer *w, const struct vs_outcome *o
     vs_json_end(w, ']');
 }
 
+/* What became of the requests that a server was sent. */
+static void member_requests(struct vs_json_writer *w, const struct vs_request_counts *counts) {
+    if (!counts)
+        return;
+    const struct {
+        const char *key;
+        uint64_t count;
+    } members[] = {{"arrived", counts->arrived},       {"served", counts->served},
+                   {"rejected", counts->rejected},     {"preempted", counts->preempted},
+                   {"unanswered", counts->unanswered}, {"skipped", counts->skipped}};
+    vs_json_key(w, "requests");
+    vs_json_object(w);
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        vs_json_key(w, members[i].key);
+        vs_json_u64(w, members[i].count);
+    }
+    vs_json_end(w, '}');
+}
+
 void vs_report_outcome_json(struct vs_json_writer *w, const struct vs_outcome *outcome) {
     member_string(w, "hw", outcome->hw);
     member_string(w, "machine", outcome->machine);
@@ -156,6 +175,7 @@ void vs_report_outcome_json(struct vs_json_writer *w, const struct vs_outcome *o
     vs_report_oom_json(w, outcome->fits ? NULL : outcome->oom);
     member_remedies(w, outcome);
     member_metrics(w, outcome);
+    member_requests(w, outcome->requests);
     member_memory(w, outcome);
     member_utilization(w, outcome);
     member_intervals(w, outcome);

@@ -126,6 +126,31 @@ static void put_speeds(const struct page *page, const struct vs_outcome *outcome
     vs_table_release(&table);
 }
 
+/* In whole sentences: most of them are zero in most runs. */
+static void put_requests(const struct page *page, const struct vs_outcome *outcome) {
+    const struct vs_request_counts *r = outcome->requests;
+    if (!r)
+        return;
+    const struct {
+        uint64_t count;
+        const char *what;
+    } lines[] = {{r->rejected, "turned away, longer than the context or the KV cache"},
+                 {r->preempted, "preemptions, from a KV cache that was full"},
+                 {r->unanswered, "rows of requests that had failed, not sent"},
+                 {r->skipped, "bad rows, not sent; the first: "}};
+    heading(page, "requests");
+    vs_text_printf(page->out, "  %llu served of %llu\n", (unsigned long long)r->served,
+                   (unsigned long long)r->arrived);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        if (lines[i].count == 0)
+            continue;
+        vs_text_printf(page->out, "  %llu %s", (unsigned long long)lines[i].count, lines[i].what);
+        if (lines[i].what[strlen(lines[i].what) - 1] == ' ')
+            vs_put(page->out, r->first_skipped);
+        vs_text_add(page->out, "\n");
+    }
+}
+
 static void put_pool(const struct page *page, const struct vs_pool_outcome *pool) {
     struct vs_text *out = page->out;
     char marks[BAR + 1], text[VS_UNIT_TEXT], name[24];
@@ -236,6 +261,7 @@ void vs_report_run_table(struct vs_text *out, const struct vs_outcome *outcome,
     put_first_lines(&page, outcome);
     put_verdict(&page, outcome);
     put_speeds(&page, outcome);
+    put_requests(&page, outcome);
     put_memory(&page, outcome);
     put_utilization(&page, outcome);
     put_strategy(&page, outcome);

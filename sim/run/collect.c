@@ -212,7 +212,7 @@ bool vs_collect(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *
         return false;
     if (s->x.out_of_memory && !collect_oom(s, arena, err))
         return false;
-    bool ran = s->c->task != VS_TASK_SERVE; /* a start has no speed */
+    bool ran = s->c->task != VS_TASK_SERVE || s->out->requests; /* a start has no speed */
     if (ran && s->out->fits && !s->options->capacity_only && !utilization(s, arena, err))
         return false;
     return copy_timeline(s, arena, err);

@@ -34,9 +34,11 @@ static double number(const struct source *s, const char *name, double fallback) 
 static double number_of_class(const struct source *s, const char *name, int class_of,
                               double fallback) {
     static const char *const CLASSES[] = {
-        [VS_CLASS_FLOAT] = "float",   [VS_CLASS_LEGACY] = "legacy", [VS_CLASS_KQUANT] = "kquant",
-        [VS_CLASS_IQUANT] = "iquant", [VS_CLASS_BNB] = "bnb",       [VS_CLASS_GPTQ] = "gptq",
-        [VS_CLASS_FP8] = "fp8"};
+        [VS_CLASS_FLOAT] = "float",   [VS_CLASS_LEGACY] = "legacy",
+        [VS_CLASS_KQUANT] = "kquant", [VS_CLASS_IQUANT] = "iquant",
+        [VS_CLASS_BNB] = "bnb",       [VS_CLASS_GPTQ] = "gptq",
+        [VS_CLASS_FP8] = "fp8",       [VS_CLASS_FP8_BLOCKS] = "fp8_blocks",
+        [VS_CLASS_MXFP4] = "mxfp4",   [VS_CLASS_NVFP4] = "nvfp4"};
     char full[64];
     snprintf(full, sizeof full, "%s_%s", name, CLASSES[class_of]);
     return number(s, full, fallback);
@@ -68,7 +70,7 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
     r->capacity[VS_PART_COMPUTE] = peak;
     r->capacity[VS_PART_MEMORY] = d->memory.bandwidth_bytes_per_s.value;
     double fraction = number(s, "gemm_fraction", a->gemm_fraction.value);
-    for (int i = 0; i <= VS_CLASS_FP8; i++)
+    for (int i = 0; i < VS_CLASS_COUNT; i++)
         r->gemm[i] =
             under_power_limit(s, d, peak * number_of_class(s, "gemm_fraction", i, fraction));
     r->gemm_fp8 = vs_num_or(d->compute.fp8_flops, peak) * number(s, "gemm_fp8_scale", 1) * fraction;
@@ -80,7 +82,7 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
     r->read_fraction = number(s, "read_fraction", a->read_fraction.value);
     r->stream_fraction = number(s, "stream_fraction", a->stream_fraction.value);
     double dequant = number(s, "dequant_fraction", r->stream_fraction);
-    for (int i = 0; i <= VS_CLASS_FP8; i++)
+    for (int i = 0; i < VS_CLASS_COUNT; i++)
         r->dequant_fraction[i] = number_of_class(s, "dequant_fraction", i, dequant);
     r->kernel_s = number(s, "kernel_s", a->kernel_s.value);
     r->kv_fraction[0] = number(s, "kv_fraction_fused", r->read_fraction);
@@ -91,7 +93,7 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
     r->kv_cap[0] = clocks * number(s, "kv_cap_fused", 0);
     r->kv_cap[1] = clocks * number(s, "kv_cap_naive", 0);
     r->dequant_cap = clocks * number(s, "dequant_cap", 0);
-    for (int i = 0; i <= VS_CLASS_FP8; i++)
+    for (int i = 0; i < VS_CLASS_COUNT; i++)
         r->read_cap[i] = clocks * number_of_class(s, "read_cap", i, 0);
 }
 

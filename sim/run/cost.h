@@ -43,13 +43,13 @@ struct vs_cost {
 /* Rates and fractions of one device of a case, looked up once. */
 struct vs_rates {
     double capacity[VS_PART_COUNT];
-    double gemm[VS_CLASS_FP8 + 1]; /* FLOP/s that kernels on weights of a type class reach */
+    double gemm[VS_CLASS_COUNT]; /* FLOP/s that kernels on weights of a type class reach */
     double gemm_fp32, gemm_fp8, attention, naive_attention; /* FLOP/s that kernels reach */
     double read_fraction, stream_fraction;
-    double dequant_fraction[VS_CLASS_FP8 + 1]; /* by class of the type that is unpacked */
+    double dequant_fraction[VS_CLASS_COUNT]; /* by class of the type that is unpacked */
     double element_scale, adapter_scale;
     double kv_fraction[2], kv_cap[2];  /* fused, naive; caps in bytes/s, 0 = none */
-    double read_cap[VS_CLASS_FP8 + 1]; /* bytes/s that kernels of a type class take in; 0 = none */
+    double read_cap[VS_CLASS_COUNT]; /* bytes/s that kernels of a type class take in; 0 = none */
     double dequant_cap;
     double kernel_s, launch_s;
     double ranks, collective_s;  /* of a collective: participants, start */

@@ -166,3 +166,22 @@ void vs_clear_sums(struct vs_executor *x) {
     }
     x->launch_s = 0;
 }
+
+size_t vs_sum_count(const struct vs_executor *x) { return x->unit_count * 2 * VS_PART_COUNT + 1; }
+
+void vs_sums_read(const struct vs_executor *x, double *sums) {
+    for (size_t d = 0; d < x->unit_count; d++, sums += 2 * VS_PART_COUNT) {
+        memcpy(sums, x->units[d].busy_s, sizeof x->units[d].busy_s);
+        memcpy(sums + VS_PART_COUNT, x->units[d].saturated_s, sizeof x->units[d].saturated_s);
+    }
+    *sums = x->launch_s;
+}
+
+void vs_sums_add(struct vs_executor *x, const double *sums, double count) {
+    for (size_t d = 0; d < x->unit_count; d++, sums += 2 * VS_PART_COUNT)
+        for (int i = 0; i < VS_PART_COUNT; i++) {
+            x->units[d].busy_s[i] += count * sums[i];
+            x->units[d].saturated_s[i] += count * sums[VS_PART_COUNT + i];
+        }
+    x->launch_s += count * *sums;
+}

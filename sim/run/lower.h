@@ -106,6 +106,10 @@ bool vs_levels_note(struct vs_executor *x);
 bool vs_levels_time(struct vs_executor *x, const struct vs_phase *phase, double from_s,
                     double end_s);
 
+/* The sums over phases run with the clock, as `vs_sum_count` numbers: read, and added so often. */
 void vs_clear_sums(struct vs_executor *x);
+size_t vs_sum_count(const struct vs_executor *x);
+void vs_sums_read(const struct vs_executor *x, double *sums);
+void vs_sums_add(struct vs_executor *x, const double *sums, double count);
 
 #endif

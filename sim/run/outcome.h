@@ -66,6 +66,16 @@ struct vs_level {
     uint64_t bytes;
 };
 
+/* What became of the requests that a server was sent. */
+struct vs_request_counts {
+    uint64_t arrived, served;
+    uint64_t rejected;         /* longer than the context, or than the KV pool */
+    uint64_t preempted;        /* times that one was thrown back from a full pool */
+    uint64_t unanswered;       /* rows of a trace of requests that had failed then: not sent */
+    uint64_t skipped;          /* bad rows of a trace: not sent */
+    const char *first_skipped; /* why; "" = none */
+};
+
 struct vs_axis_word {
     const char *axis, *word;
 };
@@ -94,7 +104,8 @@ struct vs_outcome {
     const struct vs_device_outcome
         *devices; /* in device order; `metrics` holds the largest of each */
     size_t device_count;
-    const char *bound_by; /* NULL when it did not run */
+    const struct vs_request_counts *requests; /* NULL where none were served */
+    const char *bound_by;                     /* NULL when it did not run */
     const struct vs_utilization *utilization;
     size_t utilization_count;
     double interval_low[VS_METRIC_COUNT], interval_high[VS_METRIC_COUNT]; /* NaN = none */

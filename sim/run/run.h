@@ -17,13 +17,23 @@ struct vs_request {
     size_t set_count;
 };
 
+/* Of a run that serves requests; all-zero is the default of each. */
+struct vs_serve_options {
+    bool skip_bad; /* rows of a trace are left out where they are bad, and counted */
+    double slo_ttft_s, slo_tpot_s; /* most of a request that counts for goodput_rps; 0 = none */
+    const char *requests_csv;      /* a row per request, in the order in which they end; or NULL */
+    const char *series_csv;        /* a row per `every_s` of simulated time; or NULL */
+    double every_s;                /* 0 = a second */
+};
+
 struct vs_run_options {
     bool capacity_only; /* no clock: memory figures and OOM, speeds NaN */
     bool stop_at_oom; /* with capacity_only: ends at the first failure; memory figures are those so
                          far */
     bool timeline;    /* keep spans and levels */
     bool remedies;    /* where it doesn't fit, find what would make it */
-    bool intervals;   /* attach 80 % intervals from the committed error table */
+    const struct vs_serve_options *serve; /* NULL = defaults */
+    bool intervals;                       /* attach 80 % intervals from the committed error table */
 };
 
 /* Runs one point; the outcome lives in the arena. False = the point cannot be run as asked (bad

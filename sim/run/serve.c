@@ -1,76 +1,50 @@
 /* Serves requests: they arrive, the scheduler says who runs in the next step, the event engine how
  * long it takes. Steps of decoding that come alike are taken together, at the mean of the first and
  * the last: their time is linear in the cells. */
+#include <math.h>
 #include <stdlib.h>
 
-#include "base/rng.h"
 #include "engine/engine.h"
 #include "plan/requests.h"
 #include "plan/startup.h"
+#include "run/arrivals.h"
+#include "run/latency.h"
+#include "run/serve_log.h"
 #include "run/simulate.h"
 #include "run/step_time.h"
 #include "sched/sched.h"
 
-/* Where only clients are given: ten requests for each, as public benchmarks send them, so that the
- * opening burst is a tenth of all. */
-enum { REQUESTS_PER_CLIENT = 10, REQUESTS_LEAST = 100 };
-
-struct request {
+/* Of a slot of the scheduler. */
+struct client {
     double arrived_s, first_s;
-    uint64_t prompt, gen;
+    uint64_t id;
 };
 
 struct server {
     struct vs_simulation *s;
     struct vs_sched sched;
     struct vs_step_times times;
-    struct request *requests; /* in the order of arrival, owned */
-    size_t count;
-    bool closed; /* a request arrives when another one has ended */
-    double now_s;
-    double first_s, token_s; /* sums over requests: to the first token, and between tokens */
-    size_t spaced;           /* requests with more than one token */
+    struct vs_arrivals *arrivals;
+    struct vs_trace_request next; /* the one that comes next, while `more` */
+    bool more;
+    uint64_t groups;    /* of ranks, that the requests are dealt to */
+    bool closed;        /* a request arrives when another one has ended */
+    uint64_t to_arrive; /* closed: clients that are free */
+    VS_VEC(struct client) clients;
+    double start_s, now_s;
+    struct vs_latency latency;
+    struct vs_serve_log log;
+    struct vs_request_counts counts;
     uint64_t made;
+    uint64_t longest; /* prompt and output */
+    bool record;      /* a timeline is wanted */
+    double before_s;  /* simulated before the first request */
 };
-
-/* From the part `range` of `nominal` to all of it, evenly. */
-static uint64_t draw(struct vs_rng *rng, uint64_t nominal, double range) {
-    uint64_t least = (uint64_t)((double)nominal * range);
-    least = least > 0 ? least : 1;
-    return range < 1 ? least + vs_rng_below(rng, nominal - least + 1) : nominal;
-}
-
-static size_t request_count(const struct vs_values *axes) {
-    size_t clients = (size_t)vs_count(axes, VS_AXIS_CONCURRENCY);
-    if (vs_given(axes, VS_AXIS_REQUESTS))
-        return (size_t)vs_count(axes, VS_AXIS_REQUESTS);
-    return clients * REQUESTS_PER_CLIENT > REQUESTS_LEAST ? clients * REQUESTS_PER_CLIENT
-                                                          : REQUESTS_LEAST;
-}
-
-static bool draw_requests(struct server *v, struct vs_err *err) {
-    const struct vs_values *axes = &v->s->c->axes;
-    bool poisson = vs_given(axes, VS_AXIS_RATE) && !vs_is(axes, VS_AXIS_RATE, "inf");
-    double range = vs_given(axes, VS_AXIS_LENGTH_RANGE) ? vs_real(axes, VS_AXIS_LENGTH_RANGE) : 1;
-    uint64_t seed = vs_given(axes, VS_AXIS_SEED) ? (uint64_t)vs_count(axes, VS_AXIS_SEED) : 1;
-    double at_s = 0;
-    v->count = request_count(axes);
-    v->requests = calloc(v->count, sizeof *v->requests);
-    struct vs_rng *rng = vs_rng_new(seed);
-    for (size_t i = 0; v->requests && rng && i < v->count; i++) {
-        v->requests[i].prompt = draw(rng, (uint64_t)vs_count(axes, VS_AXIS_PROMPT), range);
-        v->requests[i].gen = draw(rng, (uint64_t)vs_count(axes, VS_AXIS_GEN), range);
-        if (poisson)
-            at_s += vs_rng_exponential(rng, 1 / vs_real(axes, VS_AXIS_RATE));
-        v->requests[i].arrived_s = at_s;
-    }
-    bool ok = v->requests && rng;
-    vs_rng_free(rng);
-    return ok || vs_err_nomem(err);
-}
 
 static const char *policy_of(const struct vs_case *c) {
     const char *word = vs_engine_rule(c->engine, "schedule", "");
+    if (vs_given(&c->axes, VS_AXIS_SCHEDULE))
+        return c->axes.at[VS_AXIS_SCHEDULE].text;
     if (vs_is(&c->axes, VS_AXIS_CHUNKED_PREFILL, "on"))
         return "chunked";
     if (vs_is(&c->axes, VS_AXIS_CHUNKED_PREFILL, "off") && vs_streq(word, "chunked"))
@@ -78,127 +52,304 @@ static const char *policy_of(const struct vs_case *c) {
     return word;
 }
 
-static bool open_server(struct server *v, struct vs_err *err) {
+static enum vs_reserve reserve_of(const struct vs_case *c) {
+    if (vs_is(&c->axes, VS_AXIS_KV_ALLOC, "contiguous"))
+        return VS_RESERVE_CONTEXT;
+    const char *rule = vs_engine_rule(c->engine, "admission", "");
+    return vs_streq(rule, "reserve")  ? VS_RESERVE_REQUEST
+           : vs_streq(rule, "prompt") ? VS_RESERVE_PROMPT
+                                      : VS_RESERVE_NOTHING;
+}
+
+/* Host memory for blocks: as given, or what an engine takes that swaps. Of all devices together a
+ * block is as large as on each, times their number. */
+static uint64_t host_blocks(const struct vs_simulation *s) {
+    const struct vs_values *axes = &s->c->axes;
+    double bytes = vs_given(axes, VS_AXIS_KV_HOST) ? (double)vs_count(axes, VS_AXIS_KV_HOST) : 0;
+    uint64_t block = 0;
+    if (!vs_given(axes, VS_AXIS_KV_HOST) && vs_is(axes, VS_AXIS_PREEMPT, "swap"))
+        bytes = vs_engine_number(s->c->engine, "swap_bytes", NULL, 0) * s->plan.ranks;
+    for (unsigned d = 0; d < vs_devices_written(&s->plan); d++)
+        block += vs_kv_block_bytes(&s->plan, d) * s->plan.ranks;
+    return block > 0 ? (uint64_t)(bytes / (double)block) : 0;
+}
+
+static bool open_scheduler(struct server *v, struct vs_err *err) {
     const struct vs_case *c = v->s->c;
+    const struct vs_trace *trace = vs_arrivals_trace(v->arrivals);
     struct vs_step_limits most = vs_step_limits(&v->s->plan);
     const char *word = policy_of(c);
     const struct vs_policy *policy = vs_policy_find(word);
+    uint64_t block = v->s->plan.kv_block;
+    v->groups = vs_plan_groups(&v->s->plan);
+    uint64_t blocks = (uint64_t)v->s->out->metrics[VS_METRIC_KV_TOKENS] / block;
     const struct vs_sched_limits limits = {
-        .step_tokens = most.tokens,
-        .sequences = most.sequences,
-        .block_tokens = v->s->plan.kv_block,
-        .blocks = (uint64_t)v->s->out->metrics[VS_METRIC_KV_TOKENS] / v->s->plan.kv_block,
-        .reserve = vs_streq(vs_engine_rule(c->engine, "admission", ""), "reserve"),
-        .first_decoded = vs_streq(vs_engine_rule(c->engine, "first_token", "prefill"), "decode")};
+        .step_tokens = most.tokens * v->groups,
+        .sequences = most.sequences * v->groups,
+        .block_tokens = block,
+        .blocks = blocks,
+        .reserve = reserve_of(c),
+        .context = (uint64_t)vs_count(&c->axes, VS_AXIS_CTX),
+        .watermark =
+            (uint64_t)(vs_engine_number(c->engine, "kv_watermark", NULL, 0) * (double)blocks),
+        .first_decoded = vs_streq(vs_engine_rule(c->engine, "first_token", "prefill"), "decode"),
+        .swap = vs_is(&c->axes, VS_AXIS_PREEMPT, "swap"),
+        .host_blocks = host_blocks(v->s),
+        .prefix = vs_is(&c->axes, VS_AXIS_PREFIX_CACHE, "on"),
+        .hash_tokens = trace ? vs_trace_hash_tokens(trace) : 0};
     if (!policy)
         return vs_err_at(err, NULL, 0, 0, "engine '%s': no scheduler '%s', in rule 'schedule'",
                          c->engine->name, word);
-    return draw_requests(v, err) &&
-           (vs_sched_init(&v->sched, policy, &limits, v->count) || vs_err_nomem(err));
-}
-
-static void arrive(struct server *v) {
-    struct request *r = &v->requests[v->sched.count];
-    if (v->closed)
-        r->arrived_s = v->now_s;
-    vs_sched_arrive(&v->sched, r->prompt, r->gen);
-}
-
-/* Who has come by now. */
-static void arrive_by_now(struct server *v) {
-    while (!v->closed && v->sched.count < v->count &&
-           v->requests[v->sched.count].arrived_s <= v->now_s)
-        arrive(v);
-}
-
-static bool step_time(struct server *v, const struct vs_sched_step *step, uint64_t later,
-                      double *seconds, struct vs_err *err) {
-    return vs_step_time(&v->times, step->decodes,
-                        step->cells + (double)later * (double)step->decodes, step->prompts,
-                        step->prompt_tokens, step->pairs, seconds, err);
-}
-
-/* Runs the step as often as it comes alike and nobody arrives meanwhile. */
-static bool run_step(struct server *v, const struct vs_sched_step *step, uint64_t *times,
-                     struct vs_err *err) {
-    double first, last, elapsed;
-    *times = step->repeat;
-    if (!step_time(v, step, 0, &first, err) || !step_time(v, step, *times - 1, &last, err))
-        return false;
-    elapsed = (double)*times * (first + last) / 2;
-    if (!v->closed && v->sched.count < v->count) {
-        double until = v->requests[v->sched.count].arrived_s - v->now_s;
-        double slope = *times > 1 ? (last - first) / (double)(*times - 1) : 0;
-        uint64_t low = 1, high = *times;
-        while (low < high) {
-            uint64_t k = low + (high - low) / 2;
-            elapsed = (double)k * (first + slope * (double)(k - 1) / 2);
-            if (elapsed >= until)
-                high = k;
-            else
-                low = k + 1;
-        }
-        *times = low;
-        elapsed = (double)low * (first + slope * (double)(low - 1) / 2);
-    }
-    v->now_s += elapsed;
+    vs_sched_init(&v->sched, policy, &limits);
     return true;
 }
 
-static void note(struct server *v) {
-    for (size_t i = 0; i < v->sched.first_count; i++) {
-        struct request *r = &v->requests[v->sched.first[i]];
-        r->first_s = v->now_s;
-        v->first_s += v->now_s - r->arrived_s;
+static bool open_server(struct server *v, struct vs_err *err) {
+    struct vs_arena *arena = v->s->plan.arena;
+    const struct vs_values *axes = &v->s->c->axes;
+    const struct vs_serve_options *options = v->s->options->serve;
+    v->arrivals = vs_arrivals_open(arena, axes, options && options->skip_bad, err);
+    if (!v->arrivals || !open_scheduler(v, err) ||
+        !vs_serve_log_open(&v->log, options, v->s->out->metrics[VS_METRIC_KV_TOKENS], err) ||
+        !vs_arrivals_next(v->arrivals, &v->next, &v->more, err))
+        return false;
+    v->longest = (uint64_t)vs_count(axes, VS_AXIS_CTX);
+    v->closed = vs_given(axes, VS_AXIS_CONCURRENCY);
+    v->to_arrive = (uint64_t)vs_count(axes, VS_AXIS_CONCURRENCY);
+    v->start_s = v->now_s = v->more && !v->closed ? v->next.arrived_s : 0;
+    v->latency.client_s = vs_engine_number(v->s->c->engine, "client_s", NULL, 0);
+    v->latency.slo_first_s = options ? options->slo_ttft_s : 0;
+    v->latency.slo_token_s = options ? options->slo_tpot_s : 0;
+    return true;
+}
+
+/* The next request joins the queue, or is turned away: it is longer than the context, or than the
+ * pool. */
+static bool arrive(struct server *v, struct vs_err *err) {
+    const struct vs_sched_arrival arrival = {v->next.prompt, v->next.gen, v->next.hashes,
+                                             v->next.hash_count};
+    struct client client = {.arrived_s = v->closed ? v->now_s : v->next.arrived_s,
+                            .id = v->counts.arrived++};
+    uint32_t slot;
+    if (v->next.prompt + v->next.gen > v->longest ||
+        !vs_sched_fits(&v->sched, v->next.prompt, v->next.gen)) {
+        v->counts.rejected++;
+    } else {
+        if (!vs_sched_arrive(&v->sched, &arrival, &slot))
+            return vs_err_nomem(err);
+        while (v->clients.count <= slot)
+            if (!vs_vec_push(&v->clients, client))
+                return vs_err_nomem(err);
+        v->clients.at[slot] = client;
+        v->to_arrive -= v->closed;
     }
+    return vs_arrivals_next(v->arrivals, &v->next, &v->more, err);
+}
+
+/* Who has come by now: by the clock, or because a client is free. */
+static bool arrive_by_now(struct server *v, struct vs_err *err) {
+    while (v->more && (v->closed ? v->to_arrive > 0 : v->next.arrived_s <= v->now_s))
+        if (!arrive(v, err))
+            return false;
+    return true;
+}
+
+/* The part of a step's prompts that the fullest group has: whole ones are dealt out. All groups go
+ * on together, for they share experts. */
+static double fullest(const struct server *v, uint64_t prompts) {
+    uint64_t n = prompts > 0 ? prompts : 1;
+    return (double)((n + v->groups - 1) / v->groups) / (double)n;
+}
+
+static bool step_time(struct server *v, const struct vs_sched_step *step, uint64_t later,
+                      struct vs_step_estimate *estimate, struct vs_err *err) {
+    double decodes = (double)step->decodes / (double)v->groups;
+    double prompts = fullest(v, step->prompts);
+    const struct vs_step_load load = {.decodes = decodes,
+                                      .cells =
+                                          step->cells / (double)v->groups + (double)later * decodes,
+                                      .prompts = prompts * (double)step->prompts,
+                                      .prompt_tokens = prompts * (double)step->prompt_tokens,
+                                      .pairs = prompts * step->pairs};
+    return vs_step_time(&v->times, &load, estimate, err);
+}
+
+/* Copies between device and host: what a step needs comes before it, and room is made before that;
+ * what is only stored goes while it runs. */
+static bool copy_times(struct server *v, const struct vs_sched_step *step, double *before_s,
+                       double *beside_s, struct vs_err *err) {
+    const struct {
+        uint64_t blocks;
+        bool to_host;
+        double *seconds;
+    } copies[] = {{step->blocks_out, true, before_s},
+                  {step->blocks_in, false, before_s},
+                  {step->blocks_stored, true, beside_s}};
+    struct vs_step_estimate e;
+    *before_s = *beside_s = 0;
+    for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+        if (!vs_copy_time(&v->times, copies[i].blocks, copies[i].to_host, &e, err))
+            return false;
+        vs_step_count(&v->times, &e, 1);
+        *copies[i].seconds += e.seconds;
+    }
+    return true;
+}
+
+/* How often the step runs before the next request comes, and the time of that. */
+static double repeat_until(const struct server *v, double first_s, double last_s, uint64_t *times) {
+    double slope = *times > 1 ? (last_s - first_s) / (double)(*times - 1) : 0;
+    double elapsed_s = (double)*times * (first_s + last_s) / 2;
+    if (v->closed || !v->more)
+        return elapsed_s;
+    double until_s = v->next.arrived_s - v->now_s;
+    uint64_t low = 1, high = *times;
+    while (low < high) {
+        uint64_t k = low + (high - low) / 2;
+        elapsed_s = (double)k * (first_s + slope * (double)(k - 1) / 2);
+        if (elapsed_s >= until_s)
+            high = k;
+        else
+            low = k + 1;
+    }
+    *times = low;
+    return (double)low * (first_s + slope * (double)(low - 1) / 2);
+}
+
+static struct vs_serve_state state_of(const struct server *v) {
+    const struct vs_sched *s = &v->sched;
+    double block = (double)s->limits.block_tokens;
+    return (struct vs_serve_state){.running = (double)s->running,
+                                   .waiting = (double)s->waiting,
+                                   .used_tokens = (double)vs_sched_used_blocks(s) * block,
+                                   .wasted_tokens =
+                                       (double)s->own_blocks * block - (double)s->own_tokens};
+}
+
+/* Runs the step as often as it comes alike and nobody arrives meanwhile. */
+static bool run_step(struct server *v, const struct vs_sched_step *step, double *elapsed_s,
+                     uint64_t *times, struct vs_err *err) {
+    struct vs_step_estimate first, last;
+    double before_s, beside_s;
+    *times = step->repeat;
+    if (!step_time(v, step, 0, &first, err) || !step_time(v, step, *times - 1, &last, err) ||
+        !copy_times(v, step, &before_s, &beside_s, err))
+        return false;
+    *elapsed_s = repeat_until(v, first.seconds, last.seconds, times);
+    if (*times < step->repeat && !step_time(v, step, *times - 1, &last, err))
+        return false;
+    vs_step_count(&v->times, &first, (double)*times / 2);
+    vs_step_count(&v->times, &last, (double)*times / 2);
+    *elapsed_s = before_s + (*elapsed_s > beside_s ? *elapsed_s : beside_s);
+    return true;
+}
+
+static bool note_served(struct server *v, struct vs_err *err) {
+    for (size_t i = 0; i < v->sched.first_count; i++)
+        v->clients.at[v->sched.first[i]].first_s = v->now_s;
     for (size_t i = 0; i < v->sched.ended_count; i++) {
-        const struct request *r = &v->requests[v->sched.ended[i]];
+        uint32_t slot = v->sched.ended[i];
+        const struct client *c = &v->clients.at[slot];
+        const struct vs_sched_request *r = &v->sched.requests[slot];
+        const struct vs_served served = {c->arrived_s, c->first_s, v->now_s, r->gen};
         v->made += r->gen;
-        if (r->gen < 2)
-            continue;
-        v->token_s += (v->now_s - r->first_s) / (double)(r->gen - 1);
-        v->spaced++;
+        v->counts.served++;
+        if (!vs_latency_note(&v->latency, &served))
+            return vs_err_nomem(err);
+        if (!vs_serve_log_request(&v->log, &v->latency, &served, c->id, r->prompt, err))
+            return false;
     }
+    v->to_arrive += v->closed ? v->sched.ended_count : 0;
+    return true;
+}
+
+/* For a timeline: the step, and what the pool held behind it. */
+static bool record(struct server *v, const struct vs_sched_step *step,
+                   const struct vs_serve_span *span, struct vs_err *err) {
+    struct vs_executor *x = &v->s->x;
+    double token_bytes = (double)vs_kv_block_bytes(&v->s->plan, 0) / (double)v->s->plan.kv_block;
+    struct vs_span run = {.lane = "server",
+                          .what = step->prompt_tokens == 0 ? "decode"
+                                  : step->decodes == 0     ? "prompts"
+                                                           : "prompts and decode",
+                          .layer = -1,
+                          .start_s = v->before_s + span->from_s,
+                          .end_s = v->before_s + span->to_s};
+    struct vs_level level = {.at_s = run.end_s,
+                             .pool = "KV blocks in use",
+                             .bytes = (uint64_t)(span->to.used_tokens * token_bytes)};
+    return (vs_vec_push(&x->spans, run) && vs_vec_push(&x->levels, level)) || vs_err_nomem(err);
+}
+
+static bool take_step(struct server *v, const struct vs_sched_step *step, struct vs_err *err) {
+    struct vs_serve_span span = {.from_s = v->now_s - v->start_s, .from = state_of(v)};
+    double elapsed_s;
+    uint64_t times;
+    if (!run_step(v, step, &elapsed_s, &times, err))
+        return false;
+    v->now_s += elapsed_s;
+    vs_sched_done(&v->sched, times);
+    span.to_s = v->now_s - v->start_s;
+    span.to = state_of(v);
+    span.prompt_tokens = (double)step->prompt_tokens;
+    span.made_tokens = (double)(step->decodes * times + step->prompts);
+    span.preemptions = v->sched.thrown_back;
+    return vs_serve_log_span(&v->log, &span, err) && note_served(v, err) &&
+           (!v->record || record(v, step, &span, err));
+}
+
+/* Nothing runs until the next request comes. */
+static bool idle(struct server *v, struct vs_err *err) {
+    struct vs_serve_span span = {.from_s = v->now_s - v->start_s,
+                                 .to_s = v->next.arrived_s - v->start_s,
+                                 .from = state_of(v),
+                                 .to = state_of(v),
+                                 .preemptions = v->sched.thrown_back};
+    v->now_s = v->next.arrived_s;
+    return vs_serve_log_span(&v->log, &span, err);
 }
 
 static bool serve(struct server *v, struct vs_err *err) {
-    const struct vs_values *axes = &v->s->c->axes;
-    size_t clients = v->count;
-    v->closed = vs_given(axes, VS_AXIS_CONCURRENCY);
-    if (v->closed && (size_t)vs_count(axes, VS_AXIS_CONCURRENCY) < clients)
-        clients = (size_t)vs_count(axes, VS_AXIS_CONCURRENCY);
-    for (size_t i = 0; v->closed && i < clients; i++)
-        arrive(v);
     for (;;) {
         struct vs_sched_step step;
-        uint64_t times;
-        arrive_by_now(v);
-        if (!vs_sched_next(&v->sched, &step)) {
-            if (v->sched.head < v->sched.tail)
-                return vs_err_at(err, NULL, 0, 0, "the KV pool of %llu blocks holds no request",
-                                 (unsigned long long)v->sched.limits.blocks);
-            if (v->sched.count == v->count)
-                return true;
-            v->now_s = v->requests[v->sched.count].arrived_s;
-            continue;
-        }
-        if (!run_step(v, &step, &times, err))
+        if (!arrive_by_now(v, err))
             return false;
-        vs_sched_done(&v->sched, times);
-        note(v);
-        for (size_t i = 0; v->closed && i < v->sched.ended_count && v->sched.count < v->count; i++)
-            arrive(v);
+        bool runs = vs_sched_next(&v->sched, &step);
+        if (v->sched.failed)
+            return vs_err_nomem(err);
+        if (!runs && v->sched.waiting > 0)
+            return vs_err_at(err, NULL, 0, 0, "the KV pool of %llu blocks holds no request",
+                             (unsigned long long)v->sched.limits.blocks);
+        if (!runs && !v->more)
+            return true;
+        if (!(runs ? take_step(v, &step, err) : idle(v, err)))
+            return false;
     }
 }
 
-static void mean_speeds(const struct server *v) {
-    double *metrics = v->s->out->metrics;
-    double start_s = v->requests[0].arrived_s;
-    double client_s = vs_engine_number(v->s->c->engine, "client_s", NULL, 0);
-    metrics[VS_METRIC_OUT_TPS] = (double)v->made / (v->now_s - start_s);
-    metrics[VS_METRIC_TTFT_S] = v->first_s / (double)v->count + client_s;
-    if (v->spaced > 0)
-        metrics[VS_METRIC_TPOT_S] = v->token_s / (double)v->spaced;
+static bool conclude(struct server *v, struct vs_err *err) {
+    struct vs_arena *arena = v->s->plan.arena;
+    struct vs_outcome *out = v->s->out;
+    const struct vs_sched *s = &v->sched;
+    double makespan_s = v->now_s - v->start_s;
+    struct vs_request_counts *counts = VS_NEW(arena, struct vs_request_counts);
+    if (!counts)
+        return vs_err_nomem(err);
+    if (v->counts.served > 0)
+        out->metrics[VS_METRIC_OUT_TPS] = (double)v->made / makespan_s;
+    vs_latency_metrics(&v->latency, makespan_s, out->metrics);
+    vs_serve_log_metrics(&v->log, out->metrics);
+    if (s->prefix_tokens > 0 && s->limits.prefix)
+        out->metrics[VS_METRIC_PREFIX_HIT] = (double)s->prefix_hits / (double)s->prefix_tokens;
+    out->metrics[VS_METRIC_PREFIX_SEEN] = vs_arrivals_seen(v->arrivals);
+    *counts = v->counts;
+    counts->preempted = s->thrown_back;
+    if (!vs_arrivals_count(v->arrivals, arena, counts))
+        return vs_err_nomem(err);
+    out->requests = counts;
+    vs_step_uses(&v->times);
+    v->s->main_s = makespan_s;
+    return vs_serve_log_commit(&v->log, err);
 }
 
 bool vs_drive_serve(struct vs_simulation *s, struct vs_phase *phase, struct vs_err *err) {
@@ -206,14 +357,18 @@ bool vs_drive_serve(struct vs_simulation *s, struct vs_phase *phase, struct vs_e
     struct server v = {.s = s, .times = {.s = s, .phase = phase}};
     if (!vs_requests_given(axes) || s->options->capacity_only || s->x.out_of_memory)
         return true;
-    struct vs_arena *record = s->x.record;
+    struct vs_arena *record_in = s->x.record;
+    v.record = record_in != NULL;
+    v.before_s = s->x.time_s;
     s->x.record = NULL; /* a node of the grid is not a moment of the run */
-    bool ok = open_server(&v, err) && serve(&v, err);
-    if (ok)
-        mean_speeds(&v);
-    s->x.record = record;
+    bool ok = open_server(&v, err) && serve(&v, err) && conclude(&v, err);
+    s->x.record = record_in;
+    s->x.time_s = v.before_s + v.now_s - v.start_s;
+    vs_serve_log_release(&v.log);
+    vs_latency_release(&v.latency);
     vs_sched_release(&v.sched);
     vs_step_times_release(&v.times);
-    free(v.requests);
+    vs_arrivals_close(v.arrivals);
+    vs_vec_release(&v.clients);
     return ok;
 }

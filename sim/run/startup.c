@@ -52,8 +52,9 @@ bool vs_start_paged(struct vs_simulation *s, struct vs_phase *phase, struct vs_e
         return false;
     if (vs_is_over(s))
         return true;
-    uint64_t blocks = common_blocks(s), fitting = blocks / vs_kv_sequence_blocks(plan);
-    metrics[VS_METRIC_KV_TOKENS] = (double)(blocks * plan->kv_block);
+    uint64_t blocks = common_blocks(s), groups = vs_plan_groups(plan);
+    uint64_t fitting = blocks / vs_kv_sequence_blocks(plan) * groups;
+    metrics[VS_METRIC_KV_TOKENS] = (double)(blocks * plan->kv_block * groups);
     if (s->c->task == VS_TASK_SERVE)
         metrics[VS_METRIC_MAX_BATCH] = (double)fitting;
     uint64_t most = (uint64_t)vs_count(&s->c->axes, VS_AXIS_MAX_SEQS);

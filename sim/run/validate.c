@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "run/cases.h"
@@ -27,6 +28,7 @@ enum { GPUS_KEPT = 16 };
 /* One distinct command line, and what it gives. */
 struct job {
     const char *args;
+    const char *file;    /* of its first row: traces may lie beside it */
     size_t first, count; /* its rows, a stretch of struct work's `order` */
     struct answer run;
     bool fits, timed; /* timed: a row asks for a speed */
@@ -95,7 +97,18 @@ static bool metric_of(const char *name, enum vs_metric *metric, long *device) {
     return vs_metric_find(plain, metric);
 }
 
-static bool request_parse(struct vs_arena *arena, const char *args, struct vs_request *request,
+/* A trace that is named without a folder may lie beside the case file. */
+static bool look_beside(struct vs_arena *arena, const char *file, struct vs_value *trace) {
+    const char *slash = strrchr(file, '/');
+    if (!trace->text || trace->text[0] == '/' || !slash)
+        return true;
+    const char *beside = vs_arena_printf(arena, "%.*s/%s", (int)(slash - file), file, trace->text);
+    if (beside && vs_file_exists(beside))
+        trace->text = beside;
+    return beside != NULL;
+}
+
+static bool request_parse(struct vs_arena *arena, const struct job *job, struct vs_request *request,
                           struct vs_err *err) {
     const struct vs_option_rules rules = {.lists = false};
     struct vs_grid *grid = VS_NEW(arena, struct vs_grid);
@@ -103,10 +116,12 @@ static bool request_parse(struct vs_arena *arena, const char *args, struct vs_re
     size_t count;
     if (!grid)
         return vs_err_nomem(err);
-    if (!vs_shell_split(arena, args, &words, &count, err) ||
+    if (!vs_shell_split(arena, job->args, &words, &count, err) ||
         !vs_options_parse(arena, (const char *const *)words, count, &rules, grid, err) ||
         !vs_grid_point(grid, &request->user, err))
         return false;
+    if (!look_beside(arena, job->file, &request->user.at[VS_AXIS_TRACE]))
+        return vs_err_nomem(err);
     request->set_paths = grid->set_paths;
     request->set_values = grid->set_values;
     request->set_count = grid->set_count;
@@ -162,7 +177,7 @@ static void job_run(void *ctx, size_t index, unsigned worker) {
     struct vs_request request = {.set_count = 0};
     struct vs_err err;
     vs_arena_reset(arena);
-    const bool parsed = request_parse(arena, job->args, &request, &err);
+    const bool parsed = request_parse(arena, job, &request, &err);
     if (job->run.asked && parsed)
         run_point(work->predictor, arena, &request, job);
     else if (!parsed)
@@ -221,7 +236,8 @@ static bool jobs_make(struct vs_arena *arena, struct work *work, size_t count, s
     for (size_t i = 0; i < count; i++) {
         work->order[i] = keys[i].row;
         if (i == 0 || strcmp(keys[i].args, keys[i - 1].args) != 0)
-            work->jobs[work->job_count++] = (struct job){.args = keys[i].args, .first = i};
+            work->jobs[work->job_count++] = (struct job){
+                .args = keys[i].args, .file = work->rows[keys[i].row].file, .first = i};
         struct job *job = &work->jobs[work->job_count - 1];
         job->count++;
         job_ask(job, &work->rows[keys[i].row]);

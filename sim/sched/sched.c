@@ -1,68 +1,33 @@
 #include "sched/sched.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-bool vs_sched_init(struct vs_sched *s, const struct vs_policy *policy,
-                   const struct vs_sched_limits *limits, size_t requests) {
-    *s = (struct vs_sched){
-        .policy = policy, .limits = *limits, .room = requests, .free_blocks = limits->blocks};
-    s->requests = calloc(requests, sizeof *s->requests);
-    s->queue = calloc(requests, sizeof *s->queue);
-    s->batch = calloc(requests, sizeof *s->batch);
-    s->first = calloc(requests, sizeof *s->first);
-    s->ended = calloc(requests, sizeof *s->ended);
-    return s->requests && s->queue && s->batch && s->first && s->ended;
-}
-
-void vs_sched_release(struct vs_sched *s) {
-    free(s->requests);
-    free(s->queue);
-    free(s->batch);
-    free(s->first);
-    free(s->ended);
-    *s = (struct vs_sched){0};
-}
-
-void vs_sched_arrive(struct vs_sched *s, uint64_t prompt, uint64_t gen) {
-    s->requests[s->count] = (struct vs_sched_request){
-        .prompt = prompt, .gen = gen, .fill = prompt - s->limits.first_decoded};
-    s->queue[s->tail++] = (uint32_t)s->count++;
-}
+#include "sched/room.h"
+#include "sched/slots.h"
 
 static struct vs_sched_request *at(const struct vs_sched *s, size_t place) {
     return &s->requests[s->batch[place]];
 }
 
-static uint64_t blocks_for(const struct vs_sched *s, uint64_t tokens) {
-    return (tokens + s->limits.block_tokens - 1) / s->limits.block_tokens;
-}
-
-/* Blocks up to `tokens`; false when the pool has too few. */
-static bool take(struct vs_sched *s, struct vs_sched_request *r, uint64_t tokens) {
-    uint64_t wanted = blocks_for(s, tokens), more = wanted > r->blocks ? wanted - r->blocks : 0;
-    if (more > s->free_blocks)
-        return false;
-    s->free_blocks -= more;
-    r->blocks += more;
-    return true;
-}
-
-static void give(struct vs_sched *s, struct vs_sched_request *r) {
-    s->free_blocks += r->blocks;
-    r->blocks = 0;
-}
-
-/* All that the newest had computed is lost; what it had generated becomes part of its prompt. */
+/* The newest waits again, in front. Swapped, it goes on where it was; otherwise what it had
+ * computed is lost but for what the prefix cache keeps, and what it had generated becomes part of
+ * its prompt. */
 static void throw_back(struct vs_sched *s) {
-    uint32_t id = s->batch[--s->running];
-    struct vs_sched_request *r = &s->requests[id];
-    give(s, r);
+    uint32_t slot = s->batch[--s->running];
+    struct vs_sched_request *r = &s->requests[slot];
+    if (r->pads) { /* it has all its tokens */
+        vs_room_give(s, r, false);
+        vs_slot_give(s, slot);
+        return;
+    }
     s->tokens_left += r->chunk + r->decodes;
-    r->chunk = r->cached = 0;
+    r->chunk = 0;
     r->decodes = false;
-    r->fill = r->prompt + r->made - s->limits.first_decoded;
-    s->queue[--s->head] = id;
+    r->thrown = true;
+    if (!s->limits.swap || !vs_room_swap_out(s, r)) {
+        vs_room_give(s, r, true);
+        r->cached = 0;
+        r->fill = r->prompt + r->made - s->limits.first_decoded;
+    }
+    vs_queue_front(s, slot);
     s->thrown_back++;
     s->pressed = true;
 }
@@ -70,9 +35,9 @@ static void throw_back(struct vs_sched *s) {
 void vs_sched_decode(struct vs_sched *s) {
     for (size_t i = 0; i < s->running && s->tokens_left > 0; i++) {
         struct vs_sched_request *r = at(s, i);
-        if (r->cached < r->fill)
+        if (r->cached < r->fill || r->decodes)
             continue;
-        while (i < s->running && !take(s, r, r->cached + 1))
+        while (i < s->running && !vs_room_take(s, r, r->cached + 1))
             throw_back(s);
         if (i >= s->running)
             return;
@@ -88,7 +53,7 @@ void vs_sched_go_on(struct vs_sched *s) {
         if (left == 0)
             continue;
         uint64_t chunk = left < s->tokens_left ? left : s->tokens_left;
-        while (i < s->running && !take(s, r, r->cached + chunk))
+        while (i < s->running && !vs_room_take(s, r, r->cached + chunk))
             throw_back(s);
         if (i >= s->running)
             return;
@@ -104,34 +69,69 @@ bool vs_sched_any(const struct vs_sched *s) {
     return false;
 }
 
+/* The first of those who wait joins, with what it finds in the prefix cache and a first piece of
+ * the rest; false where it has to wait on. */
+static bool admit_prompt(struct vs_sched *s, struct vs_sched_request *r, bool cut, bool any) {
+    const struct vs_sched_limits *l = &s->limits;
+    uint64_t hits = vs_room_hits(s, r), chunk = r->fill - hits;
+    if (chunk > s->tokens_left && cut)
+        chunk = s->tokens_left;
+    else if (chunk > s->tokens_left && any)
+        return false;
+    uint64_t tokens = l->reserve == VS_RESERVE_CONTEXT   ? l->context
+                      : l->reserve == VS_RESERVE_REQUEST ? r->prompt + r->gen
+                                                         : hits + chunk + (chunk == 0);
+    uint64_t whole = l->reserve == VS_RESERVE_PROMPT && r->fill > tokens ? r->fill : tokens;
+    if (!vs_room_enter(s, r, hits, tokens, whole))
+        return false;
+    if (!r->thrown) {
+        s->prefix_tokens += r->prompt;
+        s->prefix_hits += hits;
+    }
+    r->chunk = chunk;
+    r->decodes = chunk == 0; /* a prompt of one token that is left to decoding */
+    s->tokens_left -= chunk < s->tokens_left ? chunk : s->tokens_left;
+    return true;
+}
+
+/* Who was swapped out comes back before any new prompt, and decodes at once. */
+static bool admit_swapped(struct vs_sched *s, struct vs_sched_request *r) {
+    if (!vs_room_swap_in(s, r))
+        return false;
+    r->decodes = r->cached >= r->fill && vs_room_take(s, r, r->cached + 1);
+    s->tokens_left -= r->decodes;
+    return true;
+}
+
 void vs_sched_admit(struct vs_sched *s, bool cut) {
-    bool any = vs_sched_any(s);
-    while (s->head < s->tail && s->running < s->limits.sequences && s->tokens_left > 0) {
-        struct vs_sched_request *r = &s->requests[s->queue[s->head]];
-        uint64_t chunk = r->fill;
-        if (chunk > s->tokens_left && cut)
-            chunk = s->tokens_left;
-        else if (chunk > s->tokens_left && any)
+    bool any = vs_sched_any(s), back = false;
+    while (s->waiting > 0 && s->running < s->limits.sequences && s->tokens_left > 0) {
+        uint32_t slot = vs_queue_head(s);
+        struct vs_sched_request *r = &s->requests[slot];
+        bool swapped = r->swapped > 0;
+        if (back && !swapped)
             return;
-        if (!take(s, r, s->limits.reserve ? r->prompt + r->gen : chunk + (chunk == 0)))
+        if (!(swapped ? admit_swapped(s, r) : admit_prompt(s, r, cut, any)))
             return;
-        r->chunk = chunk;
-        r->decodes = chunk == 0; /* a prompt of one token that is left to decoding */
-        s->tokens_left -= chunk < s->tokens_left ? chunk : s->tokens_left;
-        s->batch[s->running++] = s->queue[s->head++];
-        any = true;
+        vs_queue_pop(s);
+        s->batch[s->running++] = slot;
+        back = swapped;
+        any |= !swapped;
     }
 }
 
 /* Do all that decode find blocks for `times` more tokens? */
 static bool grows(const struct vs_sched *s, uint64_t times) {
-    uint64_t wanted = 0;
+    uint64_t wanted = 0, block = s->limits.block_tokens, room = vs_room_free(s);
+    if (s->running * (times / block + 1) <= room)
+        return true;
     for (size_t i = 0; i < s->running; i++) {
         const struct vs_sched_request *r = at(s, i);
-        uint64_t blocks = r->decodes ? blocks_for(s, r->cached + times) : 0;
-        wanted += blocks > r->blocks ? blocks - r->blocks : 0;
+        uint64_t has = r->held * s->entry_blocks + r->blocks;
+        uint64_t blocks = r->decodes ? vs_room_blocks_for(s, r->cached + times) : 0;
+        wanted += blocks > has ? blocks - has : 0;
     }
-    return wanted <= s->free_blocks;
+    return wanted <= room;
 }
 
 /* Until one ends or the pool is full a step of decoding comes again alike: who could not be
@@ -142,7 +142,8 @@ static uint64_t repeats(const struct vs_sched *s) {
         const struct vs_sched_request *r = at(s, i);
         if (r->chunk > 0 || !r->decodes || r->made == 0 || s->pressed)
             return 1;
-        most = r->gen - r->made < most ? r->gen - r->made : most;
+        if (!r->pads)
+            most = r->gen - r->made < most ? r->gen - r->made : most;
     }
     if (grows(s, most))
         return most;
@@ -159,6 +160,7 @@ static uint64_t repeats(const struct vs_sched *s) {
 bool vs_sched_next(struct vs_sched *s, struct vs_sched_step *step) {
     *step = (struct vs_sched_step){.repeat = 1};
     s->tokens_left = s->limits.step_tokens;
+    s->blocks_in = s->blocks_out = 0;
     s->pressed = false;
     s->policy->fill(s);
     for (size_t i = 0; i < s->running; i++) {
@@ -170,43 +172,69 @@ bool vs_sched_next(struct vs_sched *s, struct vs_sched_step *step) {
         step->prompt_tokens += r->chunk;
         step->pairs += chunk * ((double)r->cached + chunk / 2);
     }
-    if (step->decodes + step->prompt_tokens == 0)
+    if (s->failed || step->decodes + step->prompt_tokens == 0)
         return false;
-    step->repeat = repeats(s);
+    step->blocks_in = s->blocks_in;
+    step->blocks_out = s->blocks_out;
+    step->blocks_stored = s->stored_blocks;
+    s->stored_blocks = 0;
+    step->repeat = step->blocks_in + step->blocks_out + step->blocks_stored > 0 ? 1 : repeats(s);
     return true;
 }
 
 /* What the step did to one; true = it has its last token. */
-static bool advance(struct vs_sched *s, uint32_t id, uint64_t times) {
-    struct vs_sched_request *r = &s->requests[id];
+static bool advance(struct vs_sched *s, uint32_t slot, uint64_t times) {
+    struct vs_sched_request *r = &s->requests[slot];
     uint64_t before = r->made;
     if (r->decodes) {
-        (void)take(s, r, r->cached + times); /* vs_sched_next has seen to it */
+        (void)vs_room_take(s, r, r->cached + times); /* vs_sched_next has seen to it */
         r->cached += times;
+        s->own_tokens += times;
         r->made += times;
     } else if (r->chunk > 0) {
         r->cached += r->chunk;
+        s->own_tokens += r->chunk;
         if (r->cached == r->fill && !s->limits.first_decoded)
             r->made++;
+        vs_room_publish(s, r);
     }
     r->chunk = 0;
     r->decodes = false;
     if (before == 0 && r->made > 0)
-        s->first[s->first_count++] = id;
+        s->first[s->first_count++] = slot;
     return r->made >= r->gen;
+}
+
+/* A padded batch ends as a whole. */
+static void end_batch(struct vs_sched *s) {
+    for (size_t i = 0; i < s->running; i++)
+        if (!at(s, i)->pads)
+            return;
+    for (size_t i = 0; i < s->running; i++) {
+        vs_room_give(s, at(s, i), false);
+        vs_slot_give(s, s->batch[i]);
+    }
+    s->running = 0;
 }
 
 void vs_sched_done(struct vs_sched *s, uint64_t times) {
     size_t kept = 0;
     s->first_count = s->ended_count = 0;
     for (size_t i = 0; i < s->running; i++) {
-        uint32_t id = s->batch[i];
-        if (advance(s, id, times)) {
-            give(s, &s->requests[id]);
-            s->ended[s->ended_count++] = id;
-        } else {
-            s->batch[kept++] = id;
+        uint32_t slot = s->batch[i];
+        struct vs_sched_request *r = &s->requests[slot];
+        bool last = advance(s, slot, times) && !r->pads;
+        if (last)
+            s->ended[s->ended_count++] = slot;
+        if (last && !s->policy->pads) {
+            vs_room_give(s, r, false);
+            vs_slot_give(s, slot);
+            continue;
         }
+        r->pads |= last;
+        s->batch[kept++] = slot;
     }
     s->running = kept;
+    if (s->policy->pads)
+        end_batch(s);
 }

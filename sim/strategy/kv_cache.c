@@ -50,7 +50,9 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     plan->kv_cells = (cells + pad - 1) / pad * pad;
     plan->sequences = (uint64_t)vs_count(axes, VS_AXIS_BATCH);
     plan->attention_on_cpu = vs_is(axes, VS_AXIS_KV_PLACE, "cpu");
-    if (vs_is(axes, VS_AXIS_KV_ALLOC, "paged") && !page(plan, err))
+    /* A server's contiguous caches are pieces of the same pool. */
+    bool pieces = vs_is(axes, VS_AXIS_KV_ALLOC, "contiguous") && plan->c->task == VS_TASK_SERVE;
+    if ((vs_is(axes, VS_AXIS_KV_ALLOC, "paged") || pieces) && !page(plan, err))
         return false;
     plan->step_tokens = given_or(plan, VS_AXIS_MAX_BATCHED_TOKENS, "prefill_tokens", 0);
     plan->ubatch = (uint64_t)vs_count(axes, VS_AXIS_UBATCH);

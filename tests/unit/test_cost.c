@@ -45,7 +45,7 @@ START_TEST(rates_of_the_toy) {
             ck_assert_double_eq(r.capacity[i], CAPACITY[i]);
         ck_assert(r.capacity[i] > 0);
     }
-    for (size_t i = 0; i <= VS_CLASS_FP8; i++)
+    for (size_t i = 0; i < VS_CLASS_COUNT; i++)
         ck_assert_double_eq(r.gemm[i], 10e12);
     ck_assert_double_eq(r.gemm_fp32, 5e12);
     ck_assert_double_eq(r.attention, 10e12);
@@ -279,7 +279,7 @@ START_TEST(caps_by_clock) {
     ck_assert_near(r.kv_cap[1], 12 * 10e9, 1e-12);
     ck_assert_double_eq(r.kv_cap[0], 0);
     struct vs_rates ideal = rates_of(TOY_GENERATE);
-    for (size_t i = 0; i <= VS_CLASS_FP8; i++)
+    for (size_t i = 0; i < VS_CLASS_COUNT; i++)
         ck_assert_double_eq(ideal.read_cap[i], 0);
 }
 END_TEST

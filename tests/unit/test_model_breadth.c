@@ -297,7 +297,7 @@ START_TEST(gguf_types) {
     ck_assert_str_eq(type_in("qwen3-next-80b-a3b", "blk.0.ssm_conv1d.weight", "q4_k_m"), "fp32");
     ck_assert_str_eq(type_in("gpt-oss-20b", "blk.0.ffn_up_exps.weight", "mxfp4"), "mxfp4");
     ck_assert_str_eq(type_in("gpt-oss-20b", "blk.0.attn_q.weight", "mxfp4"), "fp16");
-    ck_assert_str_eq(type_in("deepseek-v3", "blk.0.attn_q_a.weight", "fp8"), "fp8");
+    ck_assert_str_eq(type_in("deepseek-v3", "blk.0.attn_q_a.weight", "fp8"), "fp8-blocks");
     ck_assert_str_eq(type_in("deepseek-v3", "blk.3.ffn_gate_inp.weight", "fp8"), "fp16");
 }
 END_TEST

@@ -1,6 +1,7 @@
 /* Requests served: against the generation of single sequences, and against itself. */
 #include <string.h>
 
+#include "run/latency.h"
 #include "sim_helpers.h"
 
 #define H100 "--hw h100 --model llama-3.1-8b --weights bf16 --engine vllm --engine-version 0.12.0 "
@@ -62,6 +63,33 @@ START_TEST(arrivals) {
 }
 END_TEST
 
+/* Ten waits of 1..10 s, and one request of a single token: percentiles lie between order
+ * statistics. Of the ten, four have their first token within 4.5 s, and three of these their others
+ * in time. */
+START_TEST(percentiles) {
+    struct vs_latency latency = {.client_s = 0.5, .slo_first_s = 4.5, .slo_token_s = 3};
+    double m[VS_METRIC_COUNT] = {0};
+    vs_latency_metrics(&latency, 1, m);
+    ck_assert(m[VS_METRIC_TTFT_S] >= 0 && m[VS_METRIC_TTFT_S] <= 0);
+    for (int i = 10; i >= 1; i--) {
+        const struct vs_served served = {100, 100 + i, 100 + i + 2 * i, i == 5 ? 1 : 3};
+        ck_assert(vs_latency_note(&latency, &served));
+    }
+    vs_latency_metrics(&latency, 10, m);
+    ck_assert_near(m[VS_METRIC_TTFT_S], 6, 1e-12);
+    ck_assert_near(m[VS_METRIC_TTFT_S_P50], 6, 1e-12);
+    ck_assert_near(m[VS_METRIC_TTFT_S_P90], 9.6, 1e-12);
+    ck_assert_near(m[VS_METRIC_TTFT_S_P99], 10.41, 1e-12);
+    ck_assert_near(m[VS_METRIC_TPOT_S], 50.0 / 9, 1e-12);
+    ck_assert_near(m[VS_METRIC_TPOT_S_P50], 6, 1e-12);
+    ck_assert_near(m[VS_METRIC_TPOT_S_P99], 9.92, 1e-12);
+    ck_assert_near(m[VS_METRIC_E2E_S], 17, 1e-12);
+    ck_assert_near(m[VS_METRIC_E2E_S_P50], 17, 1e-12);
+    ck_assert_near(m[VS_METRIC_GOODPUT_RPS], 0.3, 1e-12);
+    vs_latency_release(&latency);
+}
+END_TEST
+
 /* Each engine has a scheduler; without requests none of them runs. */
 START_TEST(engines) {
     static const char *const ENGINES[] = {"vllm", "vllm --engine-version 0.6.3", "trtllm", "sglang",
@@ -95,6 +123,7 @@ int main(void) {
     tcase_add_test(tests, throughput_grows);
     tcase_add_test(tests, seeds);
     tcase_add_test(tests, arrivals);
+    tcase_add_test(tests, percentiles);
     tcase_add_test(tests, engines);
     tcase_add_test(tests, refused);
     suite_add_tcase(suite, tests);

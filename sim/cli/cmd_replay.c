@@ -1,0 +1,118 @@
+#include "base/units.h"
+#include "cli/cli.h"
+#include "report/report.h"
+#include "run/run.h"
+#include "work/options.h"
+
+static const struct vs_cli_option OPTIONS[] = {
+    VS_CLI_JSON,
+    {"--markdown", VS_CLI_FLAG, VS_CLI_AT(markdown), NULL, "print Markdown instead of a table"},
+    VS_CLI_CSV,
+    {"--requests-csv", VS_CLI_TEXT, VS_CLI_AT(requests_csv), "FILE",
+     "also write a row per request, in the order in which they end"},
+    {"--series-csv", VS_CLI_TEXT, VS_CLI_AT(series_csv), "FILE",
+     "also write what runs, waits and fills the KV cache over time"},
+    {"--every", VS_CLI_TEXT, VS_CLI_AT(every), "TIME",
+     "time between rows of --series-csv (default: 1s)"},
+    {"--slo-ttft", VS_CLI_TEXT, VS_CLI_AT(slo_ttft), "TIME",
+     "most time to the first token of a request that counts as good"},
+    {"--slo-tpot", VS_CLI_TEXT, VS_CLI_AT(slo_tpot), "TIME",
+     "most time between its tokens, on average"},
+    {"--skip-bad", VS_CLI_FLAG, VS_CLI_AT(skip_bad), NULL,
+     "leave out bad rows of the trace, and count them"},
+    {"--timeline", VS_CLI_TEXT, VS_CLI_AT(timeline), "FILE",
+     "also write what ran when, as Chrome trace-event JSON (opens in Perfetto)"},
+    {"--fail-on-oom", VS_CLI_FLAG, VS_CLI_AT(fail_on_oom), NULL, "exit with 3 if it doesn't fit"},
+    VS_CLI_QUIET,
+    VS_CLI_THREADS,
+    VS_CLI_SEED,
+};
+
+/* A time of an option, above 0; not given it stays 0. */
+static bool read_time(const char *option, const char *text, double *seconds, struct vs_err *err) {
+    char why[VS_WHY_SIZE] = "expected a time above 0 such as 200ms";
+    if (!text || (vs_parse_seconds(text, seconds, why) && *seconds > 0))
+        return true;
+    return vs_err_set(err, VS_ERR_INPUT, "%s: found '%.80s', %s", option, text, why);
+}
+
+static bool read_options(const struct vs_cli_values *values, struct vs_serve_options *serve,
+                         struct vs_err *err) {
+    *serve = (struct vs_serve_options){.skip_bad = values->skip_bad,
+                                       .requests_csv = values->requests_csv,
+                                       .series_csv = values->series_csv};
+    return read_time("--slo-ttft", values->slo_ttft, &serve->slo_ttft_s, err) &&
+           read_time("--slo-tpot", values->slo_tpot, &serve->slo_tpot_s, err) &&
+           read_time("--every", values->every, &serve->every_s, err);
+}
+
+/* A request trace is served, unless the words say otherwise. */
+static bool read_request(struct vs_cli *cli, struct vs_request *request, struct vs_err *err) {
+    request->set_paths = cli->grid.set_paths;
+    request->set_values = cli->grid.set_values;
+    request->set_count = cli->grid.set_count;
+    if (!vs_grid_point(&cli->grid, &request->user, err))
+        return false;
+    if (!vs_given(&request->user, VS_AXIS_TRACE))
+        return vs_err_set(err, VS_ERR_INPUT, "--trace is missing; expected a file of requests");
+    if (vs_given(&request->user, VS_AXIS_TASK))
+        return true;
+    request->user.origin[VS_AXIS_TASK] = VS_FROM_USER;
+    return vs_axis_parse(cli->arena, VS_AXIS_TASK, "serve", "--task",
+                         &request->user.at[VS_AXIS_TASK], err);
+}
+
+static bool write_file(struct vs_cli *cli, const char *path,
+                       void (*make)(struct vs_text *, const struct vs_outcome *),
+                       const struct vs_outcome *outcome, struct vs_err *err) {
+    struct vs_text text = {0};
+    if (!path)
+        return true;
+    make(&text, outcome);
+    bool done = vs_cli_write(cli, path, &text, err);
+    vs_text_release(&text);
+    return done;
+}
+
+static bool run(struct vs_cli *cli, struct vs_err *err) {
+    const struct vs_cli_values *values = &cli->values;
+    const struct vs_outcome *outcome = NULL;
+    struct vs_serve_options serve;
+    struct vs_request *request = VS_NEW(cli->arena, struct vs_request);
+    const struct vs_run_options options = {
+        .timeline = values->timeline != NULL, .remedies = true, .intervals = true, .serve = &serve};
+    if (!request)
+        return vs_err_nomem(err);
+    if (!vs_cli_one_format(cli, err) || !read_options(values, &serve, err) ||
+        !read_request(cli, request, err) || !vs_run(cli->arena, request, &options, &outcome, err))
+        return false;
+    vs_cli_wrote(cli, outcome->requests ? values->requests_csv : NULL);
+    vs_cli_wrote(cli, outcome->requests ? values->series_csv : NULL);
+    if (!write_file(cli, values->csv, vs_report_run_csv, outcome, err) ||
+        !write_file(cli, values->timeline, vs_report_timeline, outcome, err))
+        return false;
+    const struct vs_report_style style = {.color = vs_cli_color()};
+    if (values->json)
+        vs_report_run_json(&cli->out, outcome);
+    else if (values->markdown)
+        vs_report_run_markdown(&cli->out, outcome);
+    else
+        vs_report_run_table(&cli->out, outcome, &style);
+    cli->oom = !outcome->fits;
+    return true;
+}
+
+const struct vs_command vs_command_replay = {
+    .name = "replay",
+    .about = "Replay a trace of requests: latency, throughput, KV cache and queue over time.",
+    .usage = "--trace FILE --hw NAME --model NAME --engine NAME [OPTION...]",
+    .more = "Formats are recognised by the first line of the file, which may be compressed (gzip,\n"
+            "zstd) or standard input (-): Azure LLM inference, BurstGPT, Mooncake and AIPerf,\n"
+            "Qwen-Bailian, vidur, splitwise-sim, LLMServingSim, and CSV with the columns\n"
+            "arrived_at,prompt,gen. Lengths alone (prompt,gen) need --rate or --concurrency;\n"
+            "--requests N takes the first N.\n",
+    .axes = VS_CLI_ONE_POINT,
+    .options = OPTIONS,
+    .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+    .run = run,
+};

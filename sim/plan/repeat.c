@@ -1,0 +1,41 @@
+#include "plan/repeat.h"
+
+/* `v_index` counts layers, and asks no work. */
+static bool equal_shapes(const struct vs_model_layer *a, const struct vs_model_layer *b) {
+    return a->mixer == b->mixer && a->mlp == b->mlp && a->chunked == b->chunked &&
+           a->k_is_v == b->k_is_v && a->borrows_kv == b->borrows_kv && a->window == b->window &&
+           a->kv_heads == b->kv_heads && a->head_dim == b->head_dim && a->ffn == b->ffn;
+}
+
+static bool equal_weights(const struct vs_weight *a, const struct vs_weight *b) {
+    return a->tensor->role == b->tensor->role && a->type == b->type && a->bytes == b->bytes &&
+           a->home == b->home && a->parts == b->parts && a->adapter_rank == b->adapter_rank;
+}
+
+static bool equal_layers(const struct vs_plan *plan, uint32_t i, uint32_t k) {
+    const struct vs_layer *a = &plan->layers[i], *b = &plan->layers[k];
+    bool equal = equal_shapes(&plan->c->model->layer[i], &plan->c->model->layer[k]) &&
+                 a->weight_count == b->weight_count && a->home == b->home &&
+                 a->device == b->device && a->on_cpu == b->on_cpu;
+    for (uint32_t w = 0; equal && w < a->weight_count; w++)
+        equal =
+            equal_weights(&plan->weights[a->first_weight + w], &plan->weights[b->first_weight + w]);
+    return equal;
+}
+
+struct vs_repeat vs_plan_repeat(const struct vs_plan *plan) {
+    enum { PERIOD_MOST = 8 };
+    uint32_t layers = plan->c->model->layers;
+    struct vs_repeat best = {.period = 0};
+    uint32_t fewest = layers; /* that stand before the second turn */
+    for (uint32_t period = 1; period <= PERIOD_MOST && period < layers; period++) {
+        uint32_t second = layers;
+        while (second > period && equal_layers(plan, second - 1, second - 1 - period))
+            second--;
+        if (second < fewest) {
+            best = (struct vs_repeat){second - period, period};
+            fewest = second;
+        }
+    }
+    return best;
+}

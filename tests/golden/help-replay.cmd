@@ -1,0 +1,2 @@
+# All options of one command that replays.
+help replay
