@@ -126,6 +126,7 @@ void vs_pool_fail(struct vs_pool *pool, uint64_t requested_bytes, uint64_t segme
         .segment_bytes = segment_bytes,
         .in_use_bytes = used,
         .reserved_free_bytes = stats->reserved_bytes - stats->allocated_bytes,
+        .largest_free_bytes = vs_pool_largest_free(pool),
         .capacity_bytes = pool->spec.capacity_bytes,
         .short_bytes = segment_bytes - (pool->spec.capacity_bytes - used),
         .tag = tag,

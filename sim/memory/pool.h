@@ -60,6 +60,7 @@ struct vs_oom {
     uint64_t segment_bytes;       /* what the allocator asked the driver for */
     uint64_t in_use_bytes;        /* taken from the driver at that moment (reserved + raw) */
     uint64_t reserved_free_bytes; /* of these: cached, unused, and not releasable */
+    uint64_t largest_free_bytes;  /* of these: the largest block */
     uint64_t capacity_bytes;
     uint64_t short_bytes;          /* segment_bytes - (capacity - in_use) */
     enum vs_tag tag;               /* of the failing request */

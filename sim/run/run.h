@@ -32,6 +32,7 @@ struct vs_run_options {
                          far */
     bool timeline;    /* keep spans and levels */
     bool remedies;    /* where it doesn't fit, find what would make it */
+    const struct vs_step_run *steps; /* training: run/replay_steps.h; NULL = all steps are equal */
     const struct vs_serve_options *serve; /* NULL = defaults */
     bool intervals;                       /* attach 80 % intervals from the committed error table */
 };
