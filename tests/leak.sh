@@ -2,7 +2,7 @@
 # Runs one command in its forms under valgrind: no leak, no invalid access, no file left open. Exit status 77 = there
 # is no valgrind.
 #
-#     tests/leak.sh PROGRAM help|list|show|run|files|sweep|limit|validate
+#     tests/leak.sh PROGRAM help|list|show|run|replay|files|sweep|limit|validate
 
 set -u
 case ${1:?usage: leak.sh PROGRAM COMMAND} in
@@ -51,6 +51,14 @@ help)
     leak 0 --version
     leak 2 help nothing
     leak 2 nothing
+    ;;
+replay)
+    leak 0 replay --trace torch-train-step.csv.gz --hw toy --timeline "$tmp/timeline.json"
+    leak 0 replay --trace "$src/tests/traces/snapshot_protocol5.pickle" --json
+    leak 0 replay --trace sharegpt-lengths.csv --task train $toy --steps 3 --steps-csv "$tmp/steps.csv"
+    leak 2 replay --trace "$src/tests/golden/bad-replay-pickle.in/evil.pickle"
+    leak 2 replay --trace "$src/tests/golden/bad-replay-event.in/events.csv"
+    leak 2 replay --trace nothing.csv
     ;;
 list)
     leak 0 list
