@@ -12,7 +12,8 @@ enum { DRAWN_STEPS = 100, BUCKETS = 1024 };
 /* Micro-steps of one shape last equally long, whatever came before them. */
 struct shape {
     uint64_t seq, batch;
-    bool last; /* of its step, where that one sums gradients over the ranks */
+    bool
+        last; /* of its step, or like it: false where only that one sums gradients over the ranks */
     double seconds, count;
     uint32_t next; /* of its bucket, + 1 */
 };
@@ -114,8 +115,8 @@ static bool emit(struct drive *d, uint32_t shape, struct vs_err *err) {
     plan->buffers.count = d->buffers;
     plan->arena = &d->scratch;
     plan->c = &d->c;
-    bool ok = has_early(plan) && !s->last ? vs_emit_early_micro_step(plan, &d->micro, err)
-                                          : vs_emit_micro_step(plan, &d->micro, err);
+    bool ok = s->last ? vs_emit_micro_step(plan, &d->micro, err)
+                      : vs_emit_early_micro_step(plan, &d->micro, err);
     plan->arena = arena;
     plan->c = c;
     d->emitted = ok ? shape + 1 : 0;
@@ -126,8 +127,9 @@ static bool emit(struct drive *d, uint32_t shape, struct vs_err *err) {
  * those of another length are others, so that they go back here. */
 static void release_rest(struct drive *d) {
     struct vs_executor *x = &d->s->x;
-    for (size_t id = d->buffers; id < x->held.count; id++) {
-        vs_pool_release_block(x->pools[d->s->plan.buffers.at[id].home], x->held.at[id]);
+    const struct vs_plan *plan = &d->s->plan;
+    for (size_t id = d->buffers; id < plan->buffers.count && id < x->held.count; id++) {
+        vs_pool_release_block(x->pools[plan->buffers.at[id].home], x->held.at[id]);
         x->held.at[id] = 0;
     }
 }
@@ -171,6 +173,7 @@ static bool walk_micro_step(struct drive *d, const struct row *rows, size_t coun
     uint32_t shape;
     for (size_t i = 0; i < count; i++)
         seq = rows[i].tokens > seq ? rows[i].tokens : seq;
+    last = last || !has_early(&d->s->plan);
     if (!find_shape(d, seq, count, last, &shape) || !vs_vec_push(&d->micro_steps, shape))
         return vs_err_nomem(err);
     if (!emit(d, shape, err) || !vs_walk(&d->s->x, &d->micro, d->s->options->stop_at_oom, err) ||

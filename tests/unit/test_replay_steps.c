@@ -157,6 +157,16 @@ START_TEST(test_equal_steps) {
 }
 END_TEST
 
+/* So are those of ranks, which sum gradients once a step: the last micro-step is another phase. */
+START_TEST(test_equal_steps_of_ranks) {
+    read_text("step,lengths\n0,512 512\n1,512 512\n2,512 512\n");
+    const struct vs_outcome *o = replay(HF "--accum 2 --gpus 4");
+    const struct vs_outcome *run = sim_run(HF "--seq 512 --accum 2 --gpus 4");
+    ck_assert_near(o->metrics[VS_METRIC_TRAIN_TPS], run->metrics[VS_METRIC_TRAIN_TPS], 1e-9);
+    ck_assert_uint_eq(o->pools[0].peak_bytes, run->pools[0].peak_bytes);
+}
+END_TEST
+
 /* Two samples are padded to the longer one; the third has a micro-step of its own. */
 START_TEST(test_padding) {
     read_text("step,lengths\n0,100 300 50\n");
@@ -281,6 +291,7 @@ int main(void) {
     tcase_add_test(tcase, test_bad);
     tcase_add_test(tcase, test_histogram);
     tcase_add_test(tcase, test_equal_steps);
+    tcase_add_test(tcase, test_equal_steps_of_ranks);
     tcase_add_test(tcase, test_padding);
     tcase_add_test(tcase, test_packing);
     tcase_add_test(tcase, test_oom);
