@@ -2,7 +2,7 @@
 # Runs one command in its forms under valgrind: no leak, no invalid access, no file left open. Exit status 77 = there
 # is no valgrind.
 #
-#     tests/leak.sh PROGRAM help|list|show|run|replay|files|sweep|limit|validate
+#     tests/leak.sh PROGRAM help|list|show|run|files|sweep|replay|limit|validate
 
 set -u
 case ${1:?usage: leak.sh PROGRAM COMMAND} in
@@ -21,6 +21,7 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
 flagship='--hw rtx4090 --workload qlora70b'
 toy='--hw toy --model toy --engine ideal'
+server='--hw h100 --model llama-3.1-8b --engine vllm'
 
 # leak STATUS WORDS...: runs vramsim WORDS, which must end with that status.
 leak() {
@@ -41,7 +42,7 @@ leak() {
     fi
 }
 
-# $flagship and $toy are several words on purpose.
+# $flagship, $toy and $server are several words on purpose.
 # shellcheck disable=SC2086
 case $command in
 help)
@@ -51,14 +52,6 @@ help)
     leak 0 --version
     leak 2 help nothing
     leak 2 nothing
-    ;;
-replay)
-    leak 0 replay --trace torch-train-step.csv.gz --hw toy --timeline "$tmp/timeline.json"
-    leak 0 replay --trace "$src/tests/traces/snapshot_protocol5.pickle" --json
-    leak 0 replay --trace sharegpt-lengths.csv --task train $toy --steps 3 --steps-csv "$tmp/steps.csv"
-    leak 2 replay --trace "$src/tests/golden/bad-replay-pickle.in/evil.pickle"
-    leak 2 replay --trace "$src/tests/golden/bad-replay-event.in/events.csv"
-    leak 2 replay --trace nothing.csv
     ;;
 list)
     leak 0 list
@@ -101,6 +94,18 @@ sweep)
     leak 0 sweep $flagship --json
     leak 0 sweep $toy --task train --seq 64,128 --threads 2 --markdown
     leak 2 sweep $toy --task train --sort nothing
+    ;;
+replay)
+    leak 0 replay $server --trace "$src/tests/traces/mooncake.jsonl" --prefix-cache on --kv-host 8GiB --json
+    leak 0 replay $server --trace "$src/tests/traces/plain.csv.zst" --ctx 1024 --schedule static --quiet
+    leak 2 replay $server --trace "$src/tests/fuzz/libfuzzer/corpus/trace/cut.gz" --ctx 1024
+    leak 2 replay $server --trace "$src/tests/fuzz/libfuzzer/corpus/trace/unsorted.csv" --ctx 1024
+    leak 0 replay --trace torch-train-step.csv.gz --hw toy --timeline "$tmp/timeline.json"
+    leak 0 replay --trace "$src/tests/traces/snapshot_protocol5.pickle" --json
+    leak 0 replay --trace sharegpt-lengths.csv --task train $toy --steps 3 --steps-csv "$tmp/steps.csv"
+    leak 2 replay --trace "$src/tests/golden/bad-replay-pickle.in/evil.pickle"
+    leak 2 replay --trace "$src/tests/golden/bad-replay-event.in/events.csv"
+    leak 2 replay --trace nothing.csv
     ;;
 limit)
     leak 0 limit $flagship --axis seq

@@ -2,6 +2,7 @@
 
 #include "base/input.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,10 +98,16 @@ static struct vs_input *begin(struct vs_input *in, struct vs_err *err) {
 }
 
 struct vs_input *vs_input_open(const char *path, struct vs_err *err) {
+    static atomic_flag taken = ATOMIC_FLAG_INIT;
     bool standard = vs_streq(path, "-");
     struct vs_input *in = fresh(standard ? "stdin" : path, err);
     if (!in)
         return NULL;
+    if (standard && atomic_flag_test_and_set(&taken)) {
+        (void)vs_err_set(err, VS_ERR_INPUT, "standard input can be read once; expected a file");
+        vs_input_close(in);
+        return NULL;
+    }
     in->borrowed_stream = standard;
     in->stream = standard ? stdin : NULL;
     if (!standard && !vs_file_open(path, &in->stream, err)) {

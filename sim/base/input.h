@@ -11,7 +11,8 @@
 
 struct vs_input;
 
-/* NULL on failure: a missing or unreadable file is bad input. The caller closes it. */
+/* NULL on failure: a missing or unreadable file is bad input, and so is standard input a second
+ * time in one process, for nothing is left of it. The caller closes it. */
 struct vs_input *vs_input_open(const char *path, struct vs_err *err);
 /* The same over bytes in memory, borrowed until the input is closed; `name` is for messages. */
 struct vs_input *vs_input_over(const char *bytes, size_t length, const char *name,

@@ -136,6 +136,16 @@ uint64_t vs_kv_sequence_blocks(const struct vs_plan *plan) {
     return (ctx + plan->kv_block - 1) / plan->kv_block;
 }
 
+uint64_t vs_kv_host_bytes(const struct vs_plan *plan) {
+    const struct vs_values *axes = &plan->c->axes;
+    size_t devices = plan->c->machine->device_count;
+    if (vs_given(axes, VS_AXIS_KV_HOST))
+        return (uint64_t)vs_count(axes, VS_AXIS_KV_HOST);
+    return vs_is(axes, VS_AXIS_PREEMPT, "swap")
+               ? (uint64_t)number(plan, "swap_bytes", 0) * (uint64_t)devices
+               : 0;
+}
+
 uint64_t vs_kv_pool_blocks(const struct vs_plan *plan, unsigned device,
                            const struct vs_memory_seen *seen) {
     bool stated = vs_given(&plan->c->axes, VS_AXIS_GPU_UTIL);
@@ -169,5 +179,12 @@ bool vs_emit_kv_pool(struct vs_plan *plan, uint64_t blocks, struct vs_phase *pha
                          (needed - blocks) * block);
         nothing(&e, "check of the context");
     }
+    struct vs_buffer host = {.what = "KV blocks in host memory",
+                             .layer = -1,
+                             .home = VS_HOME_PINNED,
+                             .tag = VS_TAG_KV,
+                             .bytes = vs_kv_host_bytes(plan)};
+    vs_emit_take_in(&e, &host);
+    nothing(&e, "room for KV blocks in host memory");
     return vs_emit_end(&e, err);
 }

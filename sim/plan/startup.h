@@ -34,10 +34,14 @@ struct vs_step_limits vs_step_limits(const struct vs_plan *plan);
 uint64_t vs_kv_sequence_blocks(const struct vs_plan *plan);
 /* What a block takes on a device: it holds its tokens' K and V of that device's layers. */
 uint64_t vs_kv_block_bytes(const struct vs_plan *plan, unsigned device);
+/* Host memory that the engine takes for KV blocks of all devices: --kv-host, or what it takes where
+ * it swaps. */
+uint64_t vs_kv_host_bytes(const struct vs_plan *plan);
 /* Devices that are written: one of equal ranks, else all. */
 unsigned vs_devices_written(const struct vs_plan *plan);
 
-/* Takes the pool, and what a sequence of --ctx tokens lacks in it, which an engine refuses. */
+/* Takes the pool, room for blocks in host memory, and what a sequence of --ctx tokens lacks in it,
+ * which an engine refuses. */
 bool vs_emit_kv_pool(struct vs_plan *plan, uint64_t blocks, struct vs_phase *phase,
                      struct vs_err *err);
 

@@ -61,17 +61,12 @@ static enum vs_reserve reserve_of(const struct vs_case *c) {
                                       : VS_RESERVE_NOTHING;
 }
 
-/* Host memory for blocks: as given, or what an engine takes that swaps. Of all devices together a
- * block is as large as on each, times their number. */
-static uint64_t host_blocks(const struct vs_simulation *s) {
-    const struct vs_values *axes = &s->c->axes;
-    double bytes = vs_given(axes, VS_AXIS_KV_HOST) ? (double)vs_count(axes, VS_AXIS_KV_HOST) : 0;
+/* A block has a part on each of equal ranks, and of all devices of a pipeline. */
+static uint64_t host_blocks(const struct vs_plan *plan) {
     uint64_t block = 0;
-    if (!vs_given(axes, VS_AXIS_KV_HOST) && vs_is(axes, VS_AXIS_PREEMPT, "swap"))
-        bytes = vs_engine_number(s->c->engine, "swap_bytes", NULL, 0) * s->plan.ranks;
-    for (unsigned d = 0; d < vs_devices_written(&s->plan); d++)
-        block += vs_kv_block_bytes(&s->plan, d) * s->plan.ranks;
-    return block > 0 ? (uint64_t)(bytes / (double)block) : 0;
+    for (unsigned d = 0; d < vs_devices_written(plan); d++)
+        block += vs_kv_block_bytes(plan, d) * plan->ranks;
+    return block > 0 ? vs_kv_host_bytes(plan) / block : 0;
 }
 
 static bool open_scheduler(struct server *v, struct vs_err *err) {
@@ -94,7 +89,7 @@ static bool open_scheduler(struct server *v, struct vs_err *err) {
             (uint64_t)(vs_engine_number(c->engine, "kv_watermark", NULL, 0) * (double)blocks),
         .first_decoded = vs_streq(vs_engine_rule(c->engine, "first_token", "prefill"), "decode"),
         .swap = vs_is(&c->axes, VS_AXIS_PREEMPT, "swap"),
-        .host_blocks = host_blocks(v->s),
+        .host_blocks = host_blocks(&v->s->plan),
         .prefix = vs_is(&c->axes, VS_AXIS_PREFIX_CACHE, "on"),
         .hash_tokens = trace ? vs_trace_hash_tokens(trace) : 0};
     if (!policy)

@@ -13,7 +13,7 @@ enum { DECODES, CELLS, TOKENS, REACH, PROMPTS };
 /* Copies are nodes too: what stands for decodes says so, what stands for cells counts blocks. */
 enum { OCTAVE_PARTS = 8 };
 
-enum { TO_HOST = UINT32_MAX - 1, FROM_HOST = UINT32_MAX };
+static const uint32_t TO_HOST = UINT32_MAX - 1, FROM_HOST = UINT32_MAX;
 
 void vs_step_times_release(struct vs_step_times *times) {
     vs_vec_release(&times->nodes);

@@ -388,6 +388,17 @@ static bool own_weights(struct sweep *s, struct vs_err *err) {
     return true;
 }
 
+/* Points run side by side, and each reads the trace. */
+static bool check_trace(const struct vs_grid *grid, struct vs_err *err) {
+    const struct vs_value_list *traces = &grid->lists[VS_AXIS_TRACE];
+    for (size_t i = 0; i < traces->count; i++)
+        if (vs_streq(traces->at[i].text, "-"))
+            return vs_err_at(err, NULL, 0, 0,
+                             "--trace -: standard input can be read once, a sweep reads its trace "
+                             "for each point; expected a file");
+    return true;
+}
+
 bool vs_sweep_run(struct vs_arena *arena, const struct vs_grid *grid,
                   const struct vs_sweep_options *options, const struct vs_sweep **sweep,
                   struct vs_err *err) {
@@ -399,7 +410,7 @@ bool vs_sweep_run(struct vs_arena *arena, const struct vs_grid *grid,
     const struct vs_request *requests;
     if (!s.catalog || !s.out)
         return vs_err_nomem(err);
-    if (!vs_grid_defaults(s.catalog, arena, &s.grid, err) ||
+    if (!check_trace(grid, err) || !vs_grid_defaults(s.catalog, arena, &s.grid, err) ||
         !vs_grid_expand(arena, &s.grid, &requests, &s.count, err))
         return false;
     s.items = VS_NEW_ARRAY(arena, struct item, s.count);
