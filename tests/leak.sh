@@ -100,6 +100,12 @@ replay)
     leak 0 replay $server --trace "$src/tests/traces/plain.csv.zst" --ctx 1024 --schedule static --quiet
     leak 2 replay $server --trace "$src/tests/fuzz/libfuzzer/corpus/trace/cut.gz" --ctx 1024
     leak 2 replay $server --trace "$src/tests/fuzz/libfuzzer/corpus/trace/unsorted.csv" --ctx 1024
+    leak 0 replay --trace torch-train-step.csv.gz --hw toy --timeline "$tmp/timeline.json"
+    leak 0 replay --trace "$src/tests/traces/snapshot_protocol5.pickle" --json
+    leak 0 replay --trace sharegpt-lengths.csv --task train $toy --steps 3 --steps-csv "$tmp/steps.csv"
+    leak 2 replay --trace "$src/tests/golden/bad-replay-pickle.in/evil.pickle"
+    leak 2 replay --trace "$src/tests/golden/bad-replay-event.in/events.csv"
+    leak 2 replay --trace nothing.csv
     ;;
 limit)
     leak 0 limit $flagship --axis seq

@@ -180,7 +180,8 @@ static bool unzstd_some(struct vs_input *in, char *out, size_t most, size_t *got
     return true;
 }
 
-bool vs_input_read(struct vs_input *in, char *out, size_t most, size_t *got, struct vs_err *err) {
+static bool read_past_clear(struct vs_input *in, char *out, size_t most, size_t *got,
+                            struct vs_err *err) {
     *got = 0;
     while (*got == 0 && most > 0) {
         if (!fill_raw(in, err))
@@ -210,7 +211,31 @@ static bool fill_clear(struct vs_input *in, struct vs_err *err) {
     if (!in->clear)
         return vs_err_nomem(err);
     in->clear_at = 0;
-    return vs_input_read(in, in->clear, CLEAR_BYTES, &in->clear_count, err);
+    return read_past_clear(in, in->clear, CLEAR_BYTES, &in->clear_count, err);
+}
+
+bool vs_input_read(struct vs_input *in, char *out, size_t most, size_t *got, struct vs_err *err) {
+    size_t left = in->clear_count - in->clear_at;
+    if (left == 0)
+        return read_past_clear(in, out, most, got, err);
+    *got = left < most ? left : most;
+    memcpy(out, in->clear + in->clear_at, *got);
+    in->clear_at += *got;
+    return true;
+}
+
+bool vs_input_peek(struct vs_input *in, const char **head, size_t *length, struct vs_err *err) {
+    if (in->clear_at == in->clear_count && !fill_clear(in, err))
+        return false;
+    for (size_t got = in->clear_count; got > 0 && in->clear_count < CLEAR_BYTES;) {
+        if (!read_past_clear(in, in->clear + in->clear_count, CLEAR_BYTES - in->clear_count, &got,
+                             err))
+            break; /* whoever reads what is there comes to the fault in its place */
+        in->clear_count += got;
+    }
+    *head = in->clear + in->clear_at;
+    *length = in->clear_count - in->clear_at;
+    return true;
 }
 
 /* Adds what is there up to a line break; *whole = it has come. */

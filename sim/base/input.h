@@ -25,6 +25,10 @@ const char *vs_input_name(const struct vs_input *in); /* for messages: the path,
  * too early is bad input. */
 bool vs_input_read(struct vs_input *in, char *out, size_t most, size_t *got, struct vs_err *err);
 
+/* The first bytes that the next read would give, up to 64 KiB of them, without taking them; valid
+ * until the next call. A fault behind some good bytes is left to the reads that come to it. */
+bool vs_input_peek(struct vs_input *in, const char **head, size_t *length, struct vs_err *err);
+
 /* The next line without its end ("\n" or "\r\n"; the last one needs none), terminated; valid until
  * the next call. *line is NULL at the end. A byte order mark before the first line is skipped.
  * Lines over 16 MiB and NUL bytes are bad input. */

@@ -21,7 +21,9 @@ struct vs_cli_words {
 struct vs_cli_values {
     bool json, markdown, fail_on_oom, quiet, names_only;
     const char *timeline, *plan_out, *csv, *plot; /* files to write, and a folder */
-    bool skip_bad;
+    bool skip_bad, packed;
+    const char *steps_csv;
+    int64_t steps;
     const char *requests_csv, *series_csv, *every, *slo_ttft, *slo_tpot; /* replay */
     const char *write_accuracy, *write_predicted;
     const char *axis, *sort, *vendor;

@@ -1,7 +1,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "report/report.h"
-#include "run/run.h"
+#include "run/replay.h"
 #include "work/options.h"
 
 static const struct vs_cli_option OPTIONS[] = {
@@ -14,6 +14,12 @@ static const struct vs_cli_option OPTIONS[] = {
      "also write what runs, waits and fills the KV cache over time"},
     {"--every", VS_CLI_TEXT, VS_CLI_AT(every), "TIME",
      "time between rows of --series-csv (default: 1s)"},
+    {"--steps", VS_CLI_POSITIVE, VS_CLI_AT(steps), "N",
+     "training: only so many steps; drawn from a histogram of lengths (default: 100)"},
+    {"--packed", VS_CLI_FLAG, VS_CLI_AT(packed), NULL,
+     "training: samples share rows of --seq tokens instead of being padded"},
+    {"--steps-csv", VS_CLI_TEXT, VS_CLI_AT(steps_csv), "FILE",
+     "training: also write a row per step: tokens, time, what the allocator holds"},
     {"--slo-ttft", VS_CLI_TEXT, VS_CLI_AT(slo_ttft), "TIME",
      "most time to the first token of a request that counts as good"},
     {"--slo-tpot", VS_CLI_TEXT, VS_CLI_AT(slo_tpot), "TIME",
@@ -46,7 +52,6 @@ static bool read_options(const struct vs_cli_values *values, struct vs_serve_opt
            read_time("--every", values->every, &serve->every_s, err);
 }
 
-/* A request trace is served, unless the words say otherwise. */
 static bool read_request(struct vs_cli *cli, struct vs_request *request, struct vs_err *err) {
     request->set_paths = cli->grid.set_paths;
     request->set_values = cli->grid.set_values;
@@ -54,12 +59,38 @@ static bool read_request(struct vs_cli *cli, struct vs_request *request, struct 
     if (!vs_grid_point(&cli->grid, &request->user, err))
         return false;
     if (!vs_given(&request->user, VS_AXIS_TRACE))
-        return vs_err_set(err, VS_ERR_INPUT, "--trace is missing; expected a file of requests");
-    if (vs_given(&request->user, VS_AXIS_TASK))
-        return true;
-    request->user.origin[VS_AXIS_TASK] = VS_FROM_USER;
-    return vs_axis_parse(cli->arena, VS_AXIS_TASK, "serve", "--task",
-                         &request->user.at[VS_AXIS_TASK], err);
+        return vs_err_set(err, VS_ERR_INPUT,
+                          "--trace is missing; expected a file of requests, steps or allocations");
+    return true;
+}
+
+/* Options of one kind of trace say nothing to another. */
+static bool check_options(const struct vs_cli_values *v, enum vs_replay_kind kind,
+                          struct vs_err *err) {
+    static const char *const KINDS[] = {
+        [VS_REPLAY_REQUESTS] = "requests",
+        [VS_REPLAY_STEPS] = "training steps",
+        [VS_REPLAY_ALLOCATIONS] = "allocations",
+    };
+    const struct {
+        const char *name;
+        bool given;
+        enum vs_replay_kind kind;
+    } options[] = {
+        {"--requests-csv", v->requests_csv != NULL, VS_REPLAY_REQUESTS},
+        {"--series-csv", v->series_csv != NULL, VS_REPLAY_REQUESTS},
+        {"--every", v->every != NULL, VS_REPLAY_REQUESTS},
+        {"--slo-ttft", v->slo_ttft != NULL, VS_REPLAY_REQUESTS},
+        {"--slo-tpot", v->slo_tpot != NULL, VS_REPLAY_REQUESTS},
+        {"--steps", v->steps > 0, VS_REPLAY_STEPS},
+        {"--packed", v->packed, VS_REPLAY_STEPS},
+        {"--steps-csv", v->steps_csv != NULL, VS_REPLAY_STEPS},
+    };
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].given && options[i].kind != kind)
+            return vs_err_set(err, VS_ERR_INPUT, "%s says nothing to a trace of %s",
+                              options[i].name, KINDS[kind]);
+    return true;
 }
 
 static bool write_file(struct vs_cli *cli, const char *path,
@@ -78,17 +109,29 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     const struct vs_cli_values *values = &cli->values;
     const struct vs_outcome *outcome = NULL;
     struct vs_serve_options serve;
+    enum vs_replay_kind kind;
     struct vs_request *request = VS_NEW(cli->arena, struct vs_request);
-    const struct vs_run_options options = {
-        .timeline = values->timeline != NULL, .remedies = true, .intervals = true, .serve = &serve};
+    const struct vs_replay_options options = {
+        .run = {.timeline = values->timeline != NULL,
+                .remedies = true,
+                .intervals = true,
+                .serve = &serve},
+        .steps = {.packed = values->packed,
+                  .seed = values->seed > 0 ? (uint64_t)values->seed : 1,
+                  .steps = (uint64_t)values->steps},
+        .skip_bad = values->skip_bad};
     if (!request)
         return vs_err_nomem(err);
     if (!vs_cli_one_format(cli, err) || !read_options(values, &serve, err) ||
-        !read_request(cli, request, err) || !vs_run(cli->arena, request, &options, &outcome, err))
+        !read_request(cli, request, err) ||
+        !vs_replay_kind_of(cli->arena, &request->user, &kind, err) ||
+        !check_options(values, kind, err) ||
+        !vs_replay(cli->arena, request, kind, &options, &outcome, err))
         return false;
     vs_cli_wrote(cli, outcome->requests ? values->requests_csv : NULL);
     vs_cli_wrote(cli, outcome->requests ? values->series_csv : NULL);
-    if (!write_file(cli, values->csv, vs_report_run_csv, outcome, err) ||
+    if (!write_file(cli, values->steps_csv, vs_report_steps_csv, outcome, err) ||
+        !write_file(cli, values->csv, vs_report_run_csv, outcome, err) ||
         !write_file(cli, values->timeline, vs_report_timeline, outcome, err))
         return false;
     const struct vs_report_style style = {.color = vs_cli_color()};
@@ -104,13 +147,24 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
 
 const struct vs_command vs_command_replay = {
     .name = "replay",
-    .about = "Replay a trace of requests: latency, throughput, KV cache and queue over time.",
-    .usage = "--trace FILE --hw NAME --model NAME --engine NAME [OPTION...]",
-    .more = "Formats are recognised by the first line of the file, which may be compressed (gzip,\n"
-            "zstd) or standard input (-): Azure LLM inference, BurstGPT, Mooncake and AIPerf,\n"
-            "Qwen-Bailian, vidur, splitwise-sim, LLMServingSim, and CSV with the columns\n"
-            "arrived_at,prompt,gen. Lengths alone (prompt,gen) need --rate or --concurrency;\n"
-            "--requests N takes the first N.\n",
+    .about = "Replay a trace: requests, training steps, or what a program allocated.",
+    .usage = "--trace FILE [--hw NAME] [--model NAME --engine NAME] [OPTION...]",
+    .more = "Formats are recognised by content; the file may be compressed (gzip, zstd) or\n"
+            "standard input (-).\n"
+            "\n"
+            "Requests (latency, throughput, KV cache and queue over time): Azure LLM inference,\n"
+            "BurstGPT, Mooncake and AIPerf, Qwen-Bailian, vidur, splitwise-sim, LLMServingSim,\n"
+            "and CSV with the columns arrived_at,prompt,gen. Lengths alone (prompt,gen) need\n"
+            "--rate or --concurrency; --requests N takes the first N.\n"
+            "\n"
+            "Training steps (speed over time, the sample at which memory runs out, fragments):\n"
+            "CSV step,lengths (\"512 97\") or step,length; JSON lines {\"step\", \"lengths\"};\n"
+            "a histogram length,count, from which --steps N are drawn by --seed. Samples are\n"
+            "padded to the longest of a micro-step, or --packed.\n"
+            "\n"
+            "Allocations (peak, reserved, fragments, where it runs out on another device or\n"
+            "with --expandable-segments): PyTorch's allocator events as CSV, memory timelines\n"
+            "(*.raw.json.gz) and memory snapshots (pickles; nothing in them is executed).\n",
     .axes = VS_CLI_ONE_POINT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof OPTIONS[0],

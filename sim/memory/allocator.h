@@ -29,6 +29,7 @@ struct vs_allocator_ops {
     void (*retire)(struct vs_pool *pool, vs_block block);  /* NULL: as release */
     void (*settle)(struct vs_pool *pool);                  /* NULL: nothing is ever retired */
     void (*empty_cache)(struct vs_pool *pool);
+    uint64_t (*largest_free)(const struct vs_pool *pool); /* NULL: it keeps no free block */
 };
 extern const struct vs_allocator_ops vs_allocator_bump;
 extern const struct vs_allocator_ops vs_allocator_caching;

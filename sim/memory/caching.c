@@ -64,12 +64,20 @@ static void configure(struct vs_caching *caching, const struct vs_pool_spec *spe
 
 static void caching_reset(struct vs_pool *pool) {
     struct vs_caching *caching = pool->allocator;
-    for (int list = 0; list < VS_CACHING_LISTS; list++) {
-        vs_free_list_clear(&caching->cached[list]);
-        caching->holes[list] = 0;
+    for (unsigned list = 0; list < 2 * caching->streams; list++) {
+        vs_free_list_clear(&caching->lists[list].cached);
+        caching->lists[list].holes = 0;
     }
-    memset(caching->retired, 0, sizeof caching->retired);
+    memset(caching->retired, 0, caching->streams * sizeof *caching->retired);
     vs_address_space_reset(&caching->space);
+}
+
+static void caching_close(struct vs_pool *pool) {
+    struct vs_caching *caching = pool->allocator;
+    vs_address_space_release(&caching->space);
+    free(caching->lists);
+    free(caching->retired);
+    free(caching);
 }
 
 static bool caching_open(struct vs_pool *pool) {
@@ -77,28 +85,28 @@ static bool caching_open(struct vs_pool *pool) {
     if (caching == NULL)
         return false;
     configure(caching, &pool->spec);
+    caching->streams = pool->spec.stream_count;
+    caching->lists = calloc(2 * caching->streams, sizeof *caching->lists);
+    caching->retired = calloc(caching->streams, sizeof *caching->retired);
     pool->allocator = caching;
-    return true;
-}
-
-static void caching_close(struct vs_pool *pool) {
-    struct vs_caching *caching = pool->allocator;
-    vs_address_space_release(&caching->space);
-    free(caching);
+    if (caching->lists != NULL && caching->retired != NULL)
+        return true;
+    caching_close(pool);
+    return false;
 }
 
 void vs_caching_cache(struct vs_pool *pool, uint32_t block) {
     struct vs_caching *caching = pool->allocator;
     struct vs_block_record *record = &pool->blocks.at[block];
     record->state = VS_BLOCK_CACHED;
-    vs_free_list_insert(&caching->cached[record->list], pool->blocks.at, block);
+    vs_free_list_insert(&caching->lists[record->list].cached, pool->blocks.at, block);
     pool->layout += cached_mix(record);
 }
 
 void vs_caching_uncache(struct vs_pool *pool, uint32_t block) {
     struct vs_caching *caching = pool->allocator;
     const struct vs_block_record *record = &pool->blocks.at[block];
-    vs_free_list_remove(&caching->cached[record->list], pool->blocks.at, block);
+    vs_free_list_remove(&caching->lists[record->list].cached, pool->blocks.at, block);
     pool->layout -= cached_mix(record);
 }
 
@@ -108,7 +116,7 @@ void vs_caching_merge(struct vs_pool *pool, uint32_t block, uint32_t other) {
     if (other == 0 || at[other].state != at[block].state)
         return;
     if (at[other].state == VS_BLOCK_HOLE)
-        vs_holes_remove(&caching->holes[at[other].list], at, other);
+        vs_holes_remove(&caching->lists[at[other].list].holes, at, other);
     else
         vs_caching_uncache(pool, other);
     at[block].size_bytes += at[other].size_bytes;
@@ -145,7 +153,8 @@ uint32_t vs_caching_split(struct vs_pool *pool, uint32_t block, uint64_t size_by
 /* get_free_block: the best fit, unless it is rejected (no other candidate is tried); 0 = none. */
 static uint32_t find_fit(const struct vs_pool *pool, uint8_t list, uint64_t size_bytes) {
     const struct vs_caching *caching = pool->allocator;
-    uint32_t block = vs_free_list_at_least(&caching->cached[list], pool->blocks.at, size_bytes, 0);
+    uint32_t block =
+        vs_free_list_at_least(&caching->lists[list].cached, pool->blocks.at, size_bytes, 0);
     if (block == 0)
         return 0;
     if (caching->expandable)
@@ -221,7 +230,8 @@ static void reclaim(struct vs_pool *pool, unsigned stream, uint32_t kept) {
 }
 
 static void caching_settle(struct vs_pool *pool) {
-    for (unsigned stream = 0; stream < VS_POOL_STREAMS; stream++)
+    const struct vs_caching *caching = pool->allocator;
+    for (unsigned stream = 0; stream < caching->streams; stream++)
         reclaim(pool, stream, 0);
 }
 
@@ -230,7 +240,7 @@ static void caching_settle(struct vs_pool *pool) {
  * max_split at which oversize blocks can be parts of a segment; such blocks stay here. */
 static bool free_oversize(struct vs_pool *pool, uint8_t index, uint64_t size_bytes) {
     struct vs_caching *caching = pool->allocator;
-    const struct vs_free_list *list = &caching->cached[index];
+    const struct vs_free_list *list = &caching->lists[index].cached;
     if (caching->max_split_bytes == UINT64_MAX || caching->expandable)
         return false;
     if (size_bytes < caching->max_split_bytes)
@@ -310,7 +320,7 @@ static enum vs_pool_result caching_alloc(struct vs_pool *pool, unsigned stream, 
     if (!ready)
         return VS_POOL_NOMEM;
     enum vs_pool_result result = VS_POOL_OK;
-    reclaim(pool, stream, pool->spec.in_flight_blocks[stream]);
+    reclaim(pool, stream, stream < VS_POOL_STREAMS ? pool->spec.in_flight_blocks[stream] : 0);
     uint32_t found = find_fit(pool, list, size_bytes);
     if (found != 0) {
         vs_caching_uncache(pool, found);
@@ -357,6 +367,18 @@ static void caching_retire(struct vs_pool *pool, vs_block block) {
     retired->count++;
 }
 
+static uint64_t caching_largest_free(const struct vs_pool *pool) {
+    const struct vs_caching *caching = pool->allocator;
+    uint64_t largest_bytes = 0;
+    for (unsigned list = 0; list < 2 * caching->streams; list++) {
+        uint32_t block = vs_free_list_below(&caching->lists[list].cached, pool->blocks.at,
+                                            UINT64_MAX, UINT64_MAX);
+        if (block != 0 && pool->blocks.at[block].size_bytes > largest_bytes)
+            largest_bytes = pool->blocks.at[block].size_bytes;
+    }
+    return largest_bytes;
+}
+
 const struct vs_allocator_ops vs_allocator_caching = {
     .open = caching_open,
     .close = caching_close,
@@ -366,4 +388,5 @@ const struct vs_allocator_ops vs_allocator_caching = {
     .retire = caching_retire,
     .settle = caching_settle,
     .empty_cache = caching_empty_cache,
+    .largest_free = caching_largest_free,
 };

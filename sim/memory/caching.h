@@ -20,7 +20,6 @@
 
 /* Each stream has its own free blocks, large ones and small ones: a block never changes the list
  * in which its segment began. */
-enum { VS_CACHING_LISTS = 2 * VS_POOL_STREAMS };
 static inline uint8_t vs_caching_list(unsigned stream, bool small) {
     return (uint8_t)(2 * stream + small);
 }
@@ -32,10 +31,15 @@ struct vs_retired {
     uint32_t count;
 };
 
+struct vs_caching_list {
+    struct vs_free_list cached;
+    uint32_t holes; /* expandable segments only */
+};
+
 struct vs_caching {
-    struct vs_free_list cached[VS_CACHING_LISTS];
-    uint32_t holes[VS_CACHING_LISTS]; /* expandable segments only */
-    struct vs_retired retired[VS_POOL_STREAMS];
+    struct vs_caching_list *lists; /* two to a stream, see vs_caching_list */
+    struct vs_retired *retired;    /* by stream */
+    unsigned streams;
     struct vs_address_space space;
     uint64_t max_split_bytes; /* UINT64_MAX = unlimited */
     uint64_t max_non_split_rounding_bytes;

@@ -38,7 +38,7 @@ static uint64_t expandable_size(const struct vs_block_record *at, uint32_t block
 uint32_t vs_expandable_prefer(const struct vs_pool *pool, uint32_t block) {
     const struct vs_caching *caching = pool->allocator;
     const struct vs_block_record *at = pool->blocks.at;
-    const struct vs_free_list *list = &caching->cached[at[block].list];
+    const struct vs_free_list *list = &caching->lists[at[block].list].cached;
     for (;;) {
         uint32_t next =
             vs_free_list_at_least(list, at, at[block].size_bytes, at[block].address + 1);
@@ -69,7 +69,7 @@ static uint32_t new_reservation(struct vs_pool *pool, uint8_t list, uint64_t siz
     record->state = VS_BLOCK_HOLE;
     record->kind = VS_BLOCK_OF_ALLOCATOR;
     record->list = list;
-    vs_holes_insert(&caching->holes[list], pool->blocks.at, block);
+    vs_holes_insert(&caching->lists[list].holes, pool->blocks.at, block);
     pool->layout += vs_mix(record->address + VS_MIX_SEGMENT, record->size_bytes + list);
     return block;
 }
@@ -79,14 +79,14 @@ static uint32_t new_reservation(struct vs_pool *pool, uint8_t list, uint64_t siz
 static uint32_t find_expandable(struct vs_pool *pool, uint8_t list, uint64_t size_bytes) {
     const struct vs_caching *caching = pool->allocator;
     const struct vs_block_record *at = pool->blocks.at;
-    uint32_t hole = vs_holes_at_least(caching->holes[list], at, 0);
+    uint32_t hole = vs_holes_at_least(caching->lists[list].holes, at, 0);
     while (hole != 0) {
         uint32_t before = at[hole].before;
         bool starts_before = before != 0 && at[before].state != VS_BLOCK_HELD;
         uint32_t first = starts_before ? before : hole;
         if (has_room(at, first, size_bytes))
             return first;
-        hole = vs_holes_at_least(caching->holes[list], at, at[hole].address + 1);
+        hole = vs_holes_at_least(caching->lists[list].holes, at, at[hole].address + 1);
     }
     return new_reservation(pool, list, size_bytes);
 }
@@ -101,10 +101,10 @@ static bool map_block(struct vs_pool *pool, uint32_t hole, uint64_t size_bytes) 
     caching->asked_bytes = mapped_bytes;
     if (!vs_driver_take(pool, mapped_bytes))
         return false;
-    vs_holes_remove(&caching->holes[record->list], pool->blocks.at, hole);
+    vs_holes_remove(&caching->lists[record->list].holes, pool->blocks.at, hole);
     if (mapped_bytes < record->size_bytes) {
         uint32_t rest = vs_caching_split(pool, hole, mapped_bytes);
-        vs_holes_insert(&caching->holes[record->list], pool->blocks.at, rest);
+        vs_holes_insert(&caching->lists[record->list].holes, pool->blocks.at, rest);
     }
     record->state = VS_BLOCK_CACHED;
     vs_caching_merge(pool, hole, record->before);
@@ -166,5 +166,5 @@ void vs_expandable_unmap(struct vs_pool *pool, uint32_t block) {
     if (record->before == 0 && record->after == 0)
         free_reservation(pool, hole);
     else
-        vs_holes_insert(&caching->holes[record->list], pool->blocks.at, hole);
+        vs_holes_insert(&caching->lists[record->list].holes, pool->blocks.at, hole);
 }

@@ -27,6 +27,8 @@ struct vs_pool *vs_pool_new(const struct vs_pool_spec *spec) {
     if (pool == NULL)
         return NULL;
     pool->spec = *spec;
+    if (spec->stream_count == 0 || spec->stream_count > VS_POOL_STREAMS_MOST)
+        pool->spec.stream_count = VS_POOL_STREAMS;
     pool->ops = allocator_ops(spec->allocator);
     pool->ceiling_bytes = spec->capacity_bytes;
     pool->growths_left = UINT32_MAX;
@@ -126,6 +128,7 @@ void vs_pool_fail(struct vs_pool *pool, uint64_t requested_bytes, uint64_t segme
         .segment_bytes = segment_bytes,
         .in_use_bytes = used,
         .reserved_free_bytes = stats->reserved_bytes - stats->allocated_bytes,
+        .largest_free_bytes = vs_pool_largest_free(pool),
         .capacity_bytes = pool->spec.capacity_bytes,
         .short_bytes = segment_bytes - (pool->spec.capacity_bytes - used),
         .tag = tag,
@@ -161,7 +164,7 @@ enum vs_pool_result vs_pool_alloc_on(struct vs_pool *pool, unsigned stream, uint
     tag = known_tag(tag);
     if (!countable(pool, bytes, tag))
         return VS_POOL_NOMEM;
-    return pool->ops->alloc(pool, stream < VS_POOL_STREAMS ? stream : 0, bytes, tag, block);
+    return pool->ops->alloc(pool, stream < pool->spec.stream_count ? stream : 0, bytes, tag, block);
 }
 
 enum vs_pool_result vs_pool_alloc(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
@@ -269,6 +272,10 @@ struct vs_pool_stats vs_pool_stats(const struct vs_pool *pool) {
     if (pool->at_peak)
         memcpy(stats.by_tag_at_peak, stats.by_tag, sizeof stats.by_tag);
     return stats;
+}
+
+uint64_t vs_pool_largest_free(const struct vs_pool *pool) {
+    return pool->ops->largest_free != NULL ? pool->ops->largest_free(pool) : 0;
 }
 
 const char *vs_pool_name(const struct vs_pool *pool) { return pool->spec.name; }

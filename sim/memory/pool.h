@@ -42,8 +42,9 @@ const char *vs_tag_name(enum vs_tag tag);
 
 enum vs_allocator { VS_ALLOC_BUMP, VS_ALLOC_CACHING };
 
-/* Streams are numbers below this; stream 0 is the one that computes. */
-enum { VS_POOL_STREAMS = 3 };
+/* Streams are numbers; stream 0 is the one that computes. VS_POOL_STREAMS unless the spec says how
+ * many, at most VS_POOL_STREAMS_MOST. */
+enum { VS_POOL_STREAMS = 3, VS_POOL_STREAMS_MOST = 128 };
 
 struct vs_pool_spec {
     const char *name;        /* not copied: must outlive the pool */
@@ -55,6 +56,7 @@ struct vs_pool_spec {
     uint64_t max_split_bytes;                   /* caching; 0 = unlimited */
     uint64_t max_non_split_rounding_bytes;      /* caching; 0 = 20 MiB */
     unsigned roundup_power2_divisions;          /* caching; 0 = off */
+    unsigned stream_count;                      /* 0 = VS_POOL_STREAMS */
     uint32_t in_flight_blocks[VS_POOL_STREAMS]; /* caching: how many retired blocks of a stream may
                                                    still be in use when it asks for the next */
     struct vs_pool *backing; /* where managed pages go when they leave; may be NULL */
@@ -69,6 +71,7 @@ struct vs_oom {
     uint64_t segment_bytes;       /* what the allocator asked the driver for */
     uint64_t in_use_bytes;        /* taken from the driver at that moment (reserved + raw) */
     uint64_t reserved_free_bytes; /* of these: cached, unused, and not releasable */
+    uint64_t largest_free_bytes;  /* of these: the largest block */
     uint64_t capacity_bytes;
     uint64_t short_bytes;          /* segment_bytes - (capacity - in_use) */
     enum vs_tag tag;               /* of the failing request */
@@ -113,7 +116,7 @@ enum vs_pool_result {
  * bytes: a request beyond that gets VS_POOL_NOMEM, with a vs_oom if the pool has a ceiling. */
 enum vs_pool_result vs_pool_alloc(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
                                   vs_block *block);
-/* The same for work on a given stream (one that is not below VS_POOL_STREAMS counts as 0). */
+/* The same for work on a given stream (one that the pool does not have counts as 0). */
 enum vs_pool_result vs_pool_alloc_on(struct vs_pool *pool, unsigned stream, uint64_t bytes,
                                      enum vs_tag tag, vs_block *block);
 enum vs_pool_result vs_pool_alloc_raw(struct vs_pool *pool, uint64_t bytes, enum vs_tag tag,
@@ -166,6 +169,9 @@ void vs_pool_touch(struct vs_pool *pool, vs_block block, enum vs_touch how, uint
 uint64_t vs_pool_take_evicted(struct vs_pool *pool);
 
 struct vs_pool_stats vs_pool_stats(const struct vs_pool *pool);
+/* The largest free block in a segment that the allocator holds: what fragmentation leaves for one
+ * request. */
+uint64_t vs_pool_largest_free(const struct vs_pool *pool);
 const char *vs_pool_name(const struct vs_pool *pool);
 uint64_t vs_pool_capacity(const struct vs_pool *pool);
 

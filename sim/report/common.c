@@ -6,6 +6,8 @@
 
 #include "report/report.h"
 #include "report/table.h"
+#include "run/replay_memory.h"
+#include "run/replay_steps.h"
 
 const char *vs_report_word(const struct vs_outcome *outcome, const char *axis) {
     for (size_t i = 0; i < outcome->strategy_count; i++) {
@@ -76,6 +78,13 @@ void vs_report_ask(struct vs_text *out, const char *workload,
     static const char *const shape[] = {"trace",       "prompt", "gen",   "requests", "rate",
                                         "concurrency", "ctx",    "batch", "depth",    "seq",
                                         "micro-batch", "accum",  "gpus"};
+    if (points[0]->allocator) {
+        vs_text_add(out, points[0]->allocator->form);
+        vs_text_add(out, machine_of(points[0]) ? ", on " : ", no ceiling");
+        if (machine_of(points[0]))
+            vs_put(out, machine_of(points[0]));
+        return;
+    }
     const bool serve = vs_streq(points[0]->task, "serve");
     const bool start_only = serve && !vs_report_word(points[0], "requests") &&
                             !vs_report_word(points[0], "concurrency") &&
@@ -93,6 +102,8 @@ void vs_report_ask(struct vs_text *out, const char *workload,
         const bool request = vs_streq(shape[i], "prompt") || vs_streq(shape[i], "gen");
         if ((start_only && request) || (serve && vs_streq(shape[i], "batch")))
             continue; /* a server that is only started is asked for nothing */
+        if (points[0]->steps && !points[0]->steps->limit && vs_streq(shape[i], "seq"))
+            continue; /* the trace says how long samples are */
         const bool usual = word && ((vs_streq(shape[i], "depth") && vs_streq(word, "0")) ||
                                     (vs_streq(shape[i], "gpus") && vs_streq(word, "1")));
         if (!word || word[0] == '\0' || usual)

@@ -28,6 +28,8 @@ void vs_report_run_json(struct vs_text *out, const struct vs_outcome *outcome);
 void vs_report_run_csv(struct vs_text *out,
                        const struct vs_outcome *outcome); /* header and one row */
 void vs_report_run_markdown(struct vs_text *out, const struct vs_outcome *outcome);
+/* A replayed step trace (outcome->steps): a row a step. */
+void vs_report_steps_csv(struct vs_text *out, const struct vs_outcome *outcome);
 /* Chrome trace-event JSON (Perfetto opens it) of spans and levels. */
 void vs_report_timeline(struct vs_text *out, const struct vs_outcome *outcome);
 

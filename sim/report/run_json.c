@@ -1,7 +1,9 @@
 #include <math.h>
 
+#include "report/allocator.h"
 #include "report/common.h"
 #include "report/report.h"
+#include "report/steps.h"
 
 static void member_string(struct vs_json_writer *w, const char *key, const char *value) {
     vs_json_key(w, key);
@@ -198,6 +200,10 @@ void vs_report_outcome_json(struct vs_json_writer *w, const struct vs_outcome *o
     member_memory(w, outcome);
     if (outcome->kv_waste)
         member_kv_waste(w, outcome->kv_waste);
+    if (outcome->steps)
+        vs_report_steps_json(w, outcome);
+    if (outcome->allocator)
+        vs_report_allocator_json(w, outcome);
     member_utilization(w, outcome);
     member_intervals(w, outcome);
     vs_json_key(w, "extrapolating");

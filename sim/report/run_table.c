@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/allocator.h"
 #include "report/common.h"
 #include "report/report.h"
+#include "report/steps.h"
 #include "report/table.h"
 
 enum { WIDTH = 100, BAR = 24 };
@@ -75,6 +77,10 @@ static void put_verdict(const struct page *page, const struct vs_outcome *outcom
     vs_text_add(page->out, "\n");
     if (!outcome->fits && outcome->oom) {
         put_oom(page, outcome->oom);
+        if (outcome->allocator)
+            vs_report_allocator_oom(page->out, outcome);
+        if (outcome->steps)
+            vs_report_steps_oom(page->out, outcome);
         put_remedies(page, outcome);
         return;
     }
@@ -215,6 +221,17 @@ static void put_kv_waste(const struct page *page, const struct vs_kv_waste *kv) 
     }
 }
 
+static void put_replay(const struct page *page, const struct vs_outcome *outcome) {
+    if (outcome->steps) {
+        heading(page, "steps");
+        vs_report_steps_table(page->out, outcome, page->width);
+    }
+    if (outcome->allocator) {
+        heading(page, "allocator");
+        vs_report_allocator_table(page->out, outcome, page->width);
+    }
+}
+
 static void put_utilization(const struct page *page, const struct vs_outcome *outcome) {
     char marks[BAR + 1], name[24];
     if (!outcome->bound_by && outcome->utilization_count == 0)
@@ -266,6 +283,8 @@ static void put_first_lines(const struct page *page, const struct vs_outcome *ou
     vs_put_wrapped(page->out, "", vs_text_str(&line), page->width);
     page->out->failed = page->out->failed || line.failed;
     vs_text_release(&line);
+    if (!outcome->engine)
+        return;
     vs_text_add(page->out, "engine ");
     vs_put(page->out, outcome->engine);
     if (outcome->engine_version && outcome->engine_version[0] != '\0') {
@@ -289,6 +308,7 @@ void vs_report_run_table(struct vs_text *out, const struct vs_outcome *outcome,
     put_memory(&page, outcome);
     vs_report_breakdown(out, outcome);
     put_kv_waste(&page, outcome->kv_waste);
+    put_replay(&page, outcome);
     put_utilization(&page, outcome);
     put_strategy(&page, outcome);
     put_list(&page, "notes", outcome->notes, outcome->note_count);

@@ -3,10 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/data.h"
-#include "base/file.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "import/find.h"
 #include "sched/prefix.h"
 
 /* Where only clients are given: ten requests for each, as public benchmarks send them, so that the
@@ -39,24 +38,14 @@ static uint64_t request_count(const struct vs_values *axes) {
                                                           : REQUESTS_LEAST;
 }
 
-/* Where a trace lies. */
-static const char *find(struct vs_arena *arena, const char *word) {
-    static const char *const FOLDERS[] = {"traces", "workloads/traces"};
-    bool relative = word[0] != '/' && !vs_streq(word, "-");
-    for (size_t i = 0; relative && i < sizeof FOLDERS / sizeof *FOLDERS; i++) {
-        const char *below = vs_arena_printf(arena, "%s/%s", FOLDERS[i], word);
-        const char *path = below ? vs_data_path(arena, below) : NULL;
-        if (path && vs_file_exists(path))
-            return path;
-    }
-    return word;
-}
-
 static bool open_trace(struct vs_arrivals *a, struct vs_arena *arena, bool skip_bad,
                        struct vs_err *err) {
     const char *word = a->axes->at[VS_AXIS_TRACE].text;
     bool arranged = vs_given(a->axes, VS_AXIS_RATE) || vs_given(a->axes, VS_AXIS_CONCURRENCY);
-    a->trace = vs_trace_open(find(arena, word), skip_bad, err);
+    const char *path = vs_trace_find(arena, word);
+    if (!path)
+        return vs_err_nomem(err);
+    a->trace = vs_trace_open(path, skip_bad, err);
     if (!a->trace)
         return false;
     a->timed = vs_trace_timed(a->trace) && !arranged;

@@ -129,6 +129,8 @@ struct vs_outcome {
     size_t span_count; /* only when a timeline was asked for */
     const struct vs_level *levels;
     size_t level_count;
+    const struct vs_step_replay *steps;       /* run/replay_steps.h; NULL = all steps are equal */
+    const struct vs_memory_replay *allocator; /* run/replay_memory.h; NULL = no such replay */
     int64_t
         oom_point; /* sweep: the longest sequence / context that fits; 0 = not asked, -1 = none */
     bool oom_point_open; /* the search ended at its bound: ">=" */

@@ -31,9 +31,10 @@ struct vs_run_options {
     bool at_once;       /* a batch that a paged cache holds in waves alone does not fit */
     bool stop_at_oom; /* with capacity_only: ends at the first failure; memory figures are those so
                          far */
-    uint64_t reserve_bytes;               /* of each device that must stay free */
-    bool timeline;                        /* keep spans and levels */
-    bool remedies;                        /* where it doesn't fit, find what would make it */
+    uint64_t reserve_bytes;          /* of each device that must stay free */
+    bool timeline;                   /* keep spans and levels */
+    bool remedies;                   /* where it doesn't fit, find what would make it */
+    const struct vs_step_run *steps; /* training: run/replay_steps.h; NULL = all steps are equal */
     const struct vs_serve_options *serve; /* NULL = defaults */
     bool intervals;                       /* attach 80 % intervals from the committed error table */
 };

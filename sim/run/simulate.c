@@ -59,6 +59,8 @@ static bool drive(struct vs_simulation *s, struct vs_err *err) {
         return false;
     if (vs_is_over(s))
         return true;
+    if (s->options->steps)
+        return vs_drive_steps(s, err);
     return s->c->task == VS_TASK_TRAIN ? vs_drive_train(s, err) : vs_drive_generate(s, err);
 }
 

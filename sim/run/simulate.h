@@ -24,6 +24,8 @@ bool vs_simulate(struct vs_arena *arena, const struct vs_case *c,
 /* Task drivers: everything behind the load phase. They stop at an OOM where only the fit is asked.
  */
 bool vs_drive_train(struct vs_simulation *s, struct vs_err *err);
+/* Training with the steps of options->steps. */
+bool vs_drive_steps(struct vs_simulation *s, struct vs_err *err);
 bool vs_drive_generate(struct vs_simulation *s, struct vs_err *err);
 
 /* The start of an engine with a paged cache, behind the load phase; sets how many sequences run at

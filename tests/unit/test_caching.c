@@ -363,6 +363,52 @@ START_TEST(test_many_blocks) {
 }
 END_TEST
 
+/* A freed block serves requests of its own stream only: the second stream takes segments of its
+ * own, and the first finds its block again. Emptying the cache reaches all streams: with room for
+ * one segment of 20 MiB more, the request of 30 MiB gets that of stream 0. */
+START_TEST(test_streams) {
+    for (int expandable = 0; expandable < 2; expandable++) {
+        struct vs_pool *pool = new_caching((struct vs_pool_spec){
+            .capacity_bytes = 60 * MIB, .expandable_segments = expandable == 1, .stream_count = 8});
+        vs_block first = take(pool, 5 * MIB);
+        uint64_t address = address_of(pool, first);
+        expect(pool, 5 * MIB, 20 * MIB);
+        vs_pool_release_block(pool, first);
+        vs_block other, large;
+        ck_assert_int_eq(vs_pool_alloc_on(pool, 7, 5 * MIB, VS_TAG_OTHER, &other), VS_POOL_OK);
+        ck_assert_uint_ne(address_of(pool, other), address);
+        expect(pool, 5 * MIB, 40 * MIB);
+        first = take(pool, 5 * MIB);
+        ck_assert_uint_eq(address_of(pool, first), address);
+        expect(pool, 10 * MIB, 40 * MIB);
+        vs_pool_release_block(pool, first);
+        ck_assert_int_eq(vs_pool_alloc_on(pool, 7, 40 * MIB, VS_TAG_OTHER, &large),
+                         VS_POOL_RETRIED);
+        ck_assert_uint_eq(vs_pool_stats(pool).reserved_bytes, 60 * MIB);
+        vs_pool_reset(pool);
+        expect(pool, 0, 0);
+        vs_pool_free(pool);
+    }
+}
+END_TEST
+
+/* 20 MiB with 5 MiB in use: 15 MiB in one piece, 10 MiB once 5 MiB of them are held. */
+START_TEST(test_largest_free) {
+    struct vs_pool *pool = new_caching((struct vs_pool_spec){.capacity_bytes = 0});
+    ck_assert_uint_eq(vs_pool_largest_free(pool), 0);
+    vs_block first = take(pool, 5 * MIB);
+    ck_assert_uint_eq(vs_pool_largest_free(pool), 15 * MIB);
+    take(pool, 5 * MIB);
+    ck_assert_uint_eq(vs_pool_largest_free(pool), 10 * MIB);
+    take(pool, 1000); /* its segment of 2 MiB has less */
+    ck_assert_uint_eq(vs_pool_largest_free(pool), 10 * MIB);
+    take(pool, 10 * MIB);
+    vs_pool_release_block(pool, first); /* no neighbour of it is free */
+    ck_assert_uint_eq(vs_pool_largest_free(pool), 5 * MIB);
+    vs_pool_free(pool);
+}
+END_TEST
+
 static Suite *caching_suite(void) {
     Suite *suite = suite_create("caching");
     TCase *tcase = tcase_create("caching");
@@ -384,6 +430,8 @@ static Suite *caching_suite(void) {
     tcase_add_test(tcase, test_retire_elsewhere);
     tcase_add_test(tcase, test_steps_repeat);
     tcase_add_test(tcase, test_many_blocks);
+    tcase_add_test(tcase, test_streams);
+    tcase_add_test(tcase, test_largest_free);
     suite_add_tcase(suite, tcase);
     return suite;
 }

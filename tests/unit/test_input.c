@@ -65,6 +65,33 @@ START_TEST(lines) {
 }
 END_TEST
 
+/* What was looked at is still there, for lines and for bytes. */
+START_TEST(peek) {
+    static const char TEXT[] = "one\ntwo\nrest";
+    for (int how = 0; how < PACKINGS; how++) {
+        size_t n = pack((enum packing)how, TEXT, sizeof TEXT - 1, packed);
+        struct vs_input *in = vs_input_over(packed, n, "x", &err);
+        const char *head;
+        char bytes[16];
+        ck_assert_ptr_nonnull(in);
+        ck_assert(vs_input_peek(in, &head, &n, &err));
+        ck_assert_uint_eq(n, sizeof TEXT - 1);
+        ck_assert_mem_eq(head, TEXT, n);
+        expect(in, "one");
+        ck_assert(vs_input_peek(in, &head, &n, &err));
+        ck_assert_uint_eq(n, strlen("two\nrest"));
+        ck_assert(vs_input_read(in, bytes, 4, &n, &err));
+        ck_assert_uint_eq(n, 4);
+        ck_assert_mem_eq(bytes, "two\n", 4);
+        expect(in, "rest");
+        ck_assert(vs_input_peek(in, &head, &n, &err));
+        ck_assert_uint_eq(n, 0);
+        expect(in, NULL);
+        vs_input_close(in);
+    }
+}
+END_TEST
+
 /* Streams one behind the other are one, as their programs have it. */
 START_TEST(members) {
     for (int how = GZIP; how < PACKINGS; how++) {
@@ -129,6 +156,7 @@ int main(void) {
     Suite *suite = suite_create("input");
     TCase *tests = tcase_create("all");
     tcase_add_test(tests, lines);
+    tcase_add_test(tests, peek);
     tcase_add_test(tests, members);
     tcase_add_test(tests, refused);
     tcase_add_test(tests, long_line);

@@ -1,0 +1,2 @@
+# The second row has no number.
+replay --trace events.csv
