@@ -67,6 +67,7 @@ enum vs_work_kind {
     VS_WORK_SYNC, /* the host waits for what this depends on */
     VS_WORK_KIND_COUNT
 };
+const char *vs_work_name(enum vs_work_kind kind); /* "gemm": part of files, never changes */
 
 /* Memory that an operation needs for as long as it is held. Small: a micro-step has tens of
  * thousands. */

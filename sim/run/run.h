@@ -21,7 +21,8 @@ struct vs_run_options {
     bool capacity_only; /* no clock: memory figures and OOM, speeds NaN */
     bool stop_at_oom; /* with capacity_only: ends at the first failure; memory figures are those so
                          far */
-    bool timeline;    /* keep spans and levels */
+    bool timeline;    /* keep spans, levels, phases, work and rates */
+    bool profile;     /* list the machine's numbers with their sources */
     bool remedies;    /* where it doesn't fit, find what would make it */
     bool intervals;   /* attach 80 % intervals from the committed error table */
 };
@@ -40,6 +41,7 @@ struct vs_sweep_options {
     unsigned threads;  /* 0 = all */
     size_t oom_points; /* find the OOM point of this many best rows */
     const char *sort;  /* metric to rank by instead of the task's speed; NULL */
+    bool profile;      /* each point lists its machine's numbers with their sources */
     void (*progress)(void *ctx, size_t done,
                      size_t total); /* may be NULL; called from one thread */
     void *progress_ctx;

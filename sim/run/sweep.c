@@ -94,7 +94,7 @@ static void tell(struct sweep *s, unsigned worker) {
 static void run_one(void *ctx, size_t i, unsigned worker) {
     struct sweep *s = ctx;
     struct item *item = &s->items[i];
-    const struct vs_run_options options = {0};
+    const struct vs_run_options options = {.profile = s->options->profile};
     struct vs_err *err = &s->worker_errs[i];
     struct vs_arena *arena = &s->worker_arenas[worker];
     if (!item->skipped && !vs_point_run(arena, &item->c, &options, &item->outcome, err))

@@ -430,28 +430,48 @@ START_TEST(limit_in_all_formats) {
 }
 END_TEST
 
+/* Two operations of a layer on the GPU; the second waited for a copy of 1 MB in 1 ms over a link of
+ * 2 GB/s. */
 START_TEST(timeline_is_a_chrome_trace) {
     struct vs_arena arena = {0};
-    const struct vs_span spans[] = {{"gpu0", "mlp \"up\"", 3, 0.001, 0.0025},
-                                    {"link0.h2d", "copy", -1, 0, 0.001},
-                                    {"link0.h2d", "model.layers.3.norm", 3, 0.001, 0.002},
-                                    {"gpu0", "norm", 3, 0.0025, 0.003}};
-    const struct vs_level levels[] = {{0.001, "gpu0", 3ULL << 20}};
+    const struct vs_span spans[] = {
+        {"gpu0", "compute", "gemm", "mlp \"up\"", 3, 0.001, 0.0025, 5e9, 2e6, 0, 1},
+        {"gpu0", "copy in", "copy", "copy", -1, 0, 0.001, 0, 1e6, 1, 0},
+        {"gpu0", "compute", "element", "model.layers.3.norm", 3, 0.0025, 0.003, 0, 0, 1, 0}};
+    const size_t waits[] = {1};
+    const struct vs_level levels[] = {{0.001, "gpu0", 3ULL << 20, NULL}};
+    const struct vs_level tags[] = {{0.001, "gpu0", 2ULL << 20, "weights"},
+                                    {0.001, "gpu0", 1ULL << 20, "kv"},
+                                    {0.002, "gpu0", 3ULL << 20, "kv"}};
+    const struct vs_phase_time phases[] = {{"micro-step", 0, 0.003, 16}};
+    const struct vs_rate rates[] = {{"link0.h2d", 2e9}};
     struct vs_outcome o = fitting("hf", NULL, 10);
     o.spans = spans;
-    o.span_count = 4;
+    o.span_count = 3;
+    o.waits = waits;
     o.levels = levels;
     o.level_count = 1;
+    o.tag_levels = tags;
+    o.tag_level_count = 3;
+    o.phases = phases;
+    o.phase_count = 1;
+    o.rates = rates;
+    o.rate_count = 1;
     vs_report_timeline(&out, &o);
     const struct vs_json *events = at(parse(&arena), "traceEvents");
-    ck_assert_uint_eq(events->count, 1 + 2 + 4 + 1); /* process, two threads, spans, a level */
-    has("{\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"ts\": 1000.000, \"dur\": 1500.000, \"name\": "
-        "\"layer 3 mlp \\\"up\\\"\", "
-        "\"args\": {\"layer\": 3}}");
-    has("\"tid\": 2, \"ts\": 0.000, \"dur\": 1000.000, \"name\": \"copy\"}");
+    /* names of 2 processes and 3 threads; a phase, 3 spans, a flow of 2; 2 + 1 + 2 counters */
+    ck_assert_uint_eq(events->count, 5 + 1 + 3 + 2 + 5);
+    has("\"tid\": 1, \"ts\": 1000.000, \"dur\": 1500.000, \"cat\": \"gemm\", \"name\": "
+        "\"layer 3 mlp \\\"up\\\"\", \"args\": {\"layer\": 3, \"flops\": 5e+09, \"bytes\": "
+        "2000000}}");
     has("\"name\": \"model.layers.3.norm\", \"args\": {\"layer\": 3}}"); /* says its layer itself */
-    has("{\"ph\": \"C\", \"pid\": 1, \"ts\": 1000.000, \"name\": \"gpu0\", \"args\": {\"MiB\": "
-        "3.000}}");
+    has("\"name\": \"micro-step (1 of 16 alike)\"");
+    has("{\"ph\": \"s\", \"pid\": 2, \"tid\": 2, \"ts\": 999.999, ");
+    has("{\"ph\": \"f\", \"pid\": 2, \"tid\": 1, \"ts\": 1000.000, ");
+    has("\"name\": \"gpu0 memory, MiB\", \"args\": {\"weights\": 2.000, \"kv\": 1.000}}");
+    has("\"name\": \"gpu0 memory, MiB\", \"args\": {\"weights\": 2.000, \"kv\": 3.000}}");
+    has("\"args\": {\"taken\": 3.000}}");
+    has("\"name\": \"link0.h2d use, % of 2 GB/s\", \"args\": {\"use\": 50.0}}");
     vs_arena_release(&arena);
 }
 END_TEST
