@@ -68,10 +68,13 @@ struct vs_cli_option {
 
 struct vs_cli {
     const struct vs_command *command;
-    struct vs_arena *arena; /* lives until the output is written */
+    struct vs_arena *arena;   /* lives until the output is written */
+    const char *const *words; /* as given, the command's name included */
+    size_t word_count;
     struct vs_cli_values values;
     struct vs_grid grid;
     struct vs_text out; /* becomes standard output */
+    bool incomplete;    /* something that was asked for could not be made, as was said: status 1 */
     bool oom;           /* the prediction is that it doesn't fit: status 3 with --fail-on-oom */
 };
 

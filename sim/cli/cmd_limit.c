@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/pictures.h"
 #include "report/report.h"
 #include "run/run.h"
 #include "work/workload.h"
@@ -14,6 +14,7 @@ static const struct vs_cli_option OPTIONS[] = {
      "ctx at batch 1, and batch; training: seq, and micro-batch)"},
     VS_CLI_JSON,
     VS_CLI_CSV,
+    VS_CLI_PLOT,
     {"--fail-on-oom", VS_CLI_FLAG, VS_CLI_AT(fail_on_oom), NULL, "exit with 3 if nothing fits"},
     VS_CLI_QUIET,
     VS_CLI_THREADS,
@@ -178,6 +179,9 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
         return vs_err_nomem(err);
     if (!limit_all(cli, &search, requests, request_count, limits, err) ||
         (cli->values.csv && !write_csv(cli, limits, count, err)))
+        return false;
+    const struct vs_result result = {.limits = limits, .limit_count = count};
+    if (cli->values.plot && !vs_cli_plot(cli, &result, cli->values.plot, err))
         return false;
     print(cli, limits, request_count, search.count);
     return true;

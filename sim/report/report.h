@@ -56,10 +56,8 @@ void vs_report_validate_csv(struct vs_text *out, const struct vs_validation *val
  * JSON. */
 void vs_report_accuracy(struct vs_text *out, const struct vs_validation *validation);
 
-/* --plot DIR: writes DIR/strategies.{dat,gp,png,svg} (bars of speed per strategy, OOM marked; at
- * most `top` rows) with gnuplot. Nothing is left behind on failure: VS_ERR_IO where gnuplot is
- * missing or fails. */
-bool vs_report_plot(const struct vs_sweep *sweep, const char *dir, size_t top, struct vs_err *err);
+/* Words as a shell takes them, parted by blanks. */
+void vs_report_words(struct vs_text *out, const char *const *words, size_t count);
 
 /* The command that reproduces a point: outcome->command, or one written from its resolved axes. */
 void vs_report_command(struct vs_text *out, const struct vs_outcome *outcome);

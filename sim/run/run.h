@@ -46,7 +46,13 @@ struct vs_sweep_options {
                      size_t total); /* may be NULL; called from one thread */
     void *progress_ctx;
 };
+struct vs_sweep_axis {
+    const char *name;
+    bool listed; /* by the user; else it varies by default */
+};
 struct vs_sweep {
+    const struct vs_sweep_axis *axes; /* along which the points lie */
+    size_t axis_count;
     const char *hw, *machine, *workload, *model, *task; /* as taken */
     const struct vs_outcome *const
         *points; /* ranked: those that fit by speed, then what does not fit */

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -492,50 +490,6 @@ START_TEST(tables_wrap_at_the_width) {
 }
 END_TEST
 
-/* Draws for real where gnuplot is there; without it, one clear error and no file. */
-START_TEST(plot_draws_or_leaves_nothing) {
-    char dir[] = "/tmp/vramsim-plot-XXXXXX";
-    struct sweep_fixture f;
-    struct vs_err err;
-    char path[96];
-    sweep_make(&f);
-    f.o[1].label = "odd `touch x` 'label' \"here\"";
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    const char *old = getenv("PATH");
-    char *kept = strdup(old ? old : "/usr/bin:/bin");
-    ck_assert_ptr_nonnull(kept);
-    ck_assert_int_eq(setenv("PATH", "/nonexistent", 1), 0);
-    ck_assert(!vs_report_plot(&f.sweep, dir, 0, &err));
-    ck_assert_int_eq(err.status, VS_ERR_IO);
-    ck_assert_ptr_nonnull(strstr(err.text, "gnuplot is not in PATH"));
-    ck_assert_int_eq(rmdir(dir), 0); /* empty */
-    ck_assert_int_eq(setenv("PATH", kept, 1), 0);
-    free(kept);
-    if (!vs_report_plot(&f.sweep, dir, 0, &err)) { /* this machine has no gnuplot */
-        ck_assert_msg(strstr(err.text, "gnuplot is not in PATH") != NULL, "%s", err.text);
-        return;
-    }
-    static const char *const names[] = {"dat", "gp", "png", "svg"};
-    for (size_t i = 0; i < 4; i++) {
-        (void)snprintf(path, sizeof path, "%s/strategies.%s", dir, names[i]);
-        struct stat info;
-        ck_assert_int_eq(stat(path, &info), 0);
-        ck_assert_int_gt(info.st_size, i < 2 ? 100 : 5000);
-        ck_assert_int_eq(unlink(path), 0);
-    }
-    ck_assert_int_eq(rmdir(dir), 0); /* nothing else was left */
-}
-END_TEST
-
-START_TEST(plot_where_no_folder_can_be) {
-    struct sweep_fixture f;
-    struct vs_err err;
-    sweep_make(&f);
-    ck_assert(!vs_report_plot(&f.sweep, "/dev/null/x", 0, &err));
-    ck_assert_int_ne(err.status, VS_OK);
-}
-END_TEST
-
 int main(void) {
     Suite *suite = suite_create("report");
     TCase *tests = tcase_create("formats");
@@ -557,8 +511,6 @@ int main(void) {
     tcase_add_test(tests, limit_in_all_formats);
     tcase_add_test(tests, timeline_is_a_chrome_trace);
     tcase_add_test(tests, tables_wrap_at_the_width);
-    tcase_add_test(tests, plot_draws_or_leaves_nothing);
-    tcase_add_test(tests, plot_where_no_folder_can_be);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_set_fork_status(runner, CK_NOFORK);
