@@ -4,7 +4,7 @@
 #: needs   cases_engines >= 1
 load "style.gpi"
 
-title = sprintf("Predicted against measured: %d cases, median error %.1f %%", cases, 100 * cases_median)
+title = sprintf("Predicted against measured: median error %.1f %%, 90 %% within %.0f %%", 100 * cases_median, 100 * cases_p90)
 remark = "dark band: within 10 %; light band: within 25 %; both axes are logarithmic, in tok/s, GiB, seconds or tokens"
 columns = cases_engines <= 3 ? cases_engines : cases_engines <= 6 ? 3 : cases_engines <= 12 ? 4 : 5
 rows = int((cases_engines + columns - 1) / columns)
@@ -17,6 +17,7 @@ top_px(i) = head_px + int((i - 1) / columns) * cell_y
 array units[4] = ["speed (tok/s)", "memory (GiB)", "time (s)", "tokens, sequences"]
 array unit_inks[4] = [0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7]
 array unit_marks[4] = [7, 5, 9, 13]
+power_text(k) = k >= 6 ? sprintf("%gM", 10.0 ** (k - 6)) : k >= 3 ? sprintf("%gk", 10.0 ** (k - 3)) : sprintf("%g", 10.0 ** k)
 set logscale xy
 set format "%g"
 unset key
@@ -43,14 +44,18 @@ do for [form in forms] {
         set label 2 fit(cases_titles[i], cell_x - 58, 8) at screen px(left_px(i) + 46), screen from_top(top_px(i) + 27) left font letters.",8" textcolor rgb soft
         set xrange [a:b]
         set yrange [a:b]
-        decades = log10(b / a)
-        set xtics 10 ** larger(1, ceil(decades / 4.0))
-        set ytics 10 ** larger(1, ceil(decades / 4.0))
-        plot [a:b] '+' using 1:($1 * 1.25):($1 / 1.25) with filledcurves fs solid 1 noborder lc rgb 0xedf1f5, \
-            '+' using 1:($1 * 1.1):($1 / 1.1) with filledcurves fs solid 1 noborder lc rgb 0xd3dbe4, \
-            x with lines lw 1 lc rgb edge, \
+        step = int(larger(1, ceil(log10(b / a) / 4.5)))
+        set xtics ()
+        set ytics ()
+        do for [k = int(ceil(log10(a))):int(floor(log10(b))):step] {
+            set xtics add (power_text(k) 10.0 ** k)
+            set ytics add (power_text(k) 10.0 ** k)
+        }
+        plot [a:b] '+' using 1:($1 * 1.25):($1 / 1.25) with filledcurves fs solid 1 noborder lc rgb 0xedf1f5 notitle, \
+            '+' using 1:($1 * 1.1):($1 / 1.1) with filledcurves fs solid 1 noborder lc rgb 0xd3dbe4 notitle, \
+            x with lines lw 1 lc rgb edge notitle, \
             for [u = 1:4] "cases.tsv" using (column("engine") == i && column("unit") == u ? column("measured") : NaN):"predicted" \
-                with points pt unit_marks[u] ps 0.45 lc rgb unit_inks[u]
+                with points pt unit_marks[u] ps 0.45 lc rgb unit_inks[u] notitle
         do for [k = 101:104] { unset label k }
         do for [k = 901:904] { unset label k }
     }

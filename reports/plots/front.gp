@@ -25,11 +25,11 @@ do for [i = 1:rows] { set label 100 + i fit(front_names[i], width_px - 60, 9) at
 do for [form in forms] {
     eval begin(form)
     eval frame
-    plot "front.tsv" using (column("part") == 1 ? column("vram") : NaN):"speed" with steps lw 2 lc rgb ink(1), \
-        "" using (column("part") == 2 && column("bound") == 1 ? column("vram") : NaN):"speed" with points pt 6 ps 1.3 lw 1.5 lc rgb ink(2), \
-        "" using (column("part") == 2 && column("bound") == 0 ? column("vram") : NaN):"speed" with points pt 7 ps 1.0 lc rgb ink(5), \
-        "" using (column("part") == 1 ? column("vram") : NaN):"speed" with points pt 7 ps 2.6 lc rgb ink(1), \
+    plot "front.tsv" using (column("part") == 1 ? column("vram") : NaN):"speed" with steps lw 2 lc rgb ink(1) notitle, \
+        "" using (column("part") == 2 && column("bound") == 1 ? column("vram") : NaN):"speed" with points pt 6 ps 1.3 lw 1.5 lc rgb ink(2) notitle, \
+        "" using (column("part") == 2 && column("bound") == 0 ? column("vram") : NaN):"speed" with points pt 7 ps 1.0 lc rgb ink(5) notitle, \
+        "" using (column("part") == 1 ? column("vram") : NaN):"speed" with points pt 7 ps 2.6 lc rgb ink(1) notitle, \
         "" using (column("part") == 1 && column("place") <= rows ? column("vram") : NaN):"speed":(sprintf("%d", column("place"))) \
-            with labels font letters.":Bold,8" textcolor rgb 0xffffff
+            with labels font letters.":Bold,8" textcolor rgb 0xffffff notitle
 }
 set output

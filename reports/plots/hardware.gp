@@ -33,13 +33,13 @@ do for [form in forms] {
     set xtics autofreq format "%g"
     set xlabel speed_title . " (tok/s)" font letters.",10" textcolor rgb soft offset 0, 0.3
     set ytics scale 0 font letters.",10" textcolor rgb dark
-    plot "hardware.tsv" using (column("kind") == 1 ? 0.5 * column("speed") : NaN):"place":(0.5 * column("speed")):(bar) with boxxyerror fs solid 1 noborder lc rgb ink(1), \
-        "" using (column("kind") == 2 ? 0.5 * column("speed") : NaN):"place":(0.5 * column("speed")):(bar) with boxxyerror lc rgb ink(2) fs pattern 4, \
-        "" using (column("kind") == 0 ? 0 : NaN):"place":"remark" with labels left offset 0.8, 0 font letters.":Bold,9" textcolor rgb alarm, \
-        "" using "speed":"place":"low":"high" with xerrorbars pt -1 lw 1.4 lc rgb dark, \
+    plot "hardware.tsv" using (column("kind") == 1 ? 0.5 * column("speed") : NaN):"place":(0.5 * column("speed")):(bar) with boxxyerror fs solid 1 noborder lc rgb ink(1) notitle, \
+        "" using (column("kind") == 2 ? 0.5 * column("speed") : NaN):"place":(0.5 * column("speed")):(bar) with boxxyerror lc rgb ink(2) fs pattern 4 notitle, \
+        "" using (column("kind") == 0 ? 0 : NaN):"place":"remark" with labels left offset 0.8, 0 font letters.":Bold,9" textcolor rgb alarm notitle, \
+        "" using "speed":"place":"low":"high" with xerrorbars pt -1 lw 1.4 lc rgb dark notitle, \
         "" using (column("kind") > 0 ? end(0) : NaN):"place":(fit(strcol("remark"), plot_px * (1 - end(0) / (fastest * plot_px / (plot_px - text_room))) - 20, 9)) \
-            with labels left offset 0.8, 0 font letters.",9" textcolor rgb dark, \
-        "" using (NaN):"place":yticlabels(strcol("name")) with points
+            with labels left offset 0.8, 0 font letters.",9" textcolor rgb dark notitle, \
+        "" using (NaN):"place":yticlabels(strcol("name")) with points notitle
     do for [i = 901:904] { unset label i }
     set lmargin at screen px(split_px + 20)
     set rmargin at screen px(width_px - 60)
@@ -47,10 +47,10 @@ do for [form in forms] {
     set xtics nice(largest / 4)
     set xlabel "device memory (GiB)" font letters.",10" textcolor rgb soft offset 0, 0.3
     set ytics format "" scale 0
-    plot "hardware.tsv" using (0.5 * column("capacity")):"place":(0.5 * column("capacity")):(bar) with boxxyerror fs solid 1 noborder lc rgb pale, \
-        "" using (0.5 * smaller(column("vram"), largest)):"place":(0.5 * smaller(column("vram"), largest)):(0.55 * bar) with boxxyerror fs solid 1 noborder lc rgb ink(5), \
+    plot "hardware.tsv" using (0.5 * column("capacity")):"place":(0.5 * column("capacity")):(bar) with boxxyerror fs solid 1 noborder lc rgb pale notitle, \
+        "" using (0.5 * smaller(column("vram"), largest)):"place":(0.5 * smaller(column("vram"), largest)):(0.55 * bar) with boxxyerror fs solid 1 noborder lc rgb ink(5) notitle, \
         "" using (largest):"place":(column("vram") > column("capacity") ? sprintf("%.0f > %.0f", column("vram"), column("capacity")) : sprintf("%.0f of %.0f", column("vram"), column("capacity"))) \
-            with labels left offset 0.6, 0 font letters.",8" textcolor rgb dark
+            with labels left offset 0.6, 0 font letters.",8" textcolor rgb dark notitle
     unset multiplot
 }
 set output

@@ -1,7 +1,7 @@
 # Two axes against each other: the fastest strategy at each pair, and where nothing fits.
 #: result  sweep
 #: tables  heat
-#: needs   heat_columns >= 2 and heat_rows >= 2
+#: needs   heat_columns >= 2 and heat_rows >= 2 and heat_fastest >= 1e-9
 load "style.gpi"
 
 title = "Speed by " . heat_x . " and " . heat_y
@@ -40,10 +40,10 @@ bright(s) = (s - slow) / larger(fast - slow, 1e-9) > 0.55
 do for [form in forms] {
     eval begin(form)
     eval frame
-    plot "heat.tsv" using (column("kind") == 1 ? column("x") : NaN):"y":(0.49):(0.48):"speed" with boxxyerror fs solid 1 noborder lc palette, \
-        "" using (column("kind") == 2 ? column("x") : NaN):"y":(0.49):(0.48) with boxxyerror fs pattern 4 lc rgb 0xd9a8a3, \
+    plot "heat.tsv" using (column("kind") == 1 ? column("x") : NaN):"y":(0.49):(0.48):"speed" with boxxyerror fs solid 1 noborder lc palette notitle, \
+        "" using (column("kind") == 2 ? column("x") : NaN):"y":(0.49):(0.48) with boxxyerror fs pattern 4 lc rgb 0xd9a8a3 notitle, \
         "" using (column("kind") == 1 ? column("x") : NaN):"y":(number(column("speed"))):(bright(column("speed")) ? 0xffffff : dark) \
-            with labels font sprintf("%s,%d", letters, size_pt) textcolor rgb variable, \
-        "" using (column("kind") == 2 ? column("x") : NaN):"y":("OOM") with labels font sprintf("%s:Bold,%d", letters, size_pt) textcolor rgb alarm
+            with labels font sprintf("%s,%d", letters, size_pt) textcolor rgb variable notitle, \
+        "" using (column("kind") == 2 ? column("x") : NaN):"y":("OOM") with labels font sprintf("%s:Bold,%d", letters, size_pt) textcolor rgb alarm notitle
 }
 set output

@@ -8,7 +8,7 @@ remark = "black line: capacity; what does not fit is shown as it would be withou
 row_px = label_lines * 14.5 + 8
 legend_rows = int((memory_tag_count + 1 + 6) / 7)
 head_px = 92 + 20 * legend_rows
-height_px = larger(700, head_px + 58 + row_px * memory_rows)
+height_px = larger(700, head_px + 66 + row_px * memory_rows)
 label_px = larger(120, 30 + 6.9 * label_columns)
 panels = memory_host > 0 ? 2 : 1
 gap_px = panels == 2 ? 56 : 0
@@ -18,15 +18,16 @@ room_px = width_px - label_px - gap_px - 40
 left_px(p) = p == 1 ? label_px : label_px + share * room_px + gap_px
 right_px(p) = p == 1 ? label_px + share * room_px : width_px - 40
 most(p) = (p == 1 ? memory_device : memory_host) * 1.14
-bar = smaller(0.38, 14.0 * memory_rows / (height_px - head_px - 58))
+places = larger(memory_rows, 8)
+bar = smaller(0.38, 16.0 * places / (height_px - head_px - 66))
 first_tag = 7
 upto(n) = sum [c = first_tag:n] column(c)
 
 set border 2 lc rgb edge
 set grid noytics xtics lc rgb pale
-set yrange [memory_rows + 0.6:0.4]
+set yrange [places + 0.6:0.4]
 set tmargin at screen from_top(head_px)
-set bmargin at screen from_top(height_px - 58)
+set bmargin at screen from_top(height_px - 66)
 unset key
 segment(p, n) = column("pool") == p && column("kind") > 0 && column(n) > 0 ? upto(n) - 0.5 * column(n) : NaN
 half(n) = 0.5 * column(n)
@@ -50,14 +51,14 @@ do for [form in forms] {
         set xlabel (p == 1 ? "device memory (GiB)" : "host memory (GiB)") font letters.",10" textcolor rgb soft offset 0, 0.4
         if (p == 1) { set ytics scale 0 font letters.",10" textcolor rgb dark } else { set ytics format "" scale 0 }
         plot for [n = first_tag:first_tag + memory_tag_count] "memory.tsv" using (segment(p, n)):"place":(half(n)):(bar) \
-                with boxxyerror fs solid 1 border rgb 0xffffff lc rgb (n < first_tag + memory_tag_count ? tag_ink(memory_tags[n - first_tag + 1]) : 0xe9ecf0), \
+                with boxxyerror fs solid 1 border rgb 0xffffff lc rgb (n < first_tag + memory_tag_count ? tag_ink(memory_tags[n - first_tag + 1]) : 0xe9ecf0) notitle, \
             "" using (column("pool") == p && column("kind") > 0 ? column("capacity") : NaN):"place":(0):(0.5) \
-                with boxxyerror fs empty border rgb 0x000000 lc rgb 0x000000 lw 2, \
+                with boxxyerror fs empty border rgb 0x000000 lc rgb 0x000000 lw 2 notitle, \
             "" using (column("pool") == p && column("kind") > 0 && column("peak") > 0.05 ? column("peak") : NaN):"place":(sprintf(column("kind") == 2 ? "%.1f OOM" : "%.1f", column("peak"))) \
-                with labels left offset 0.5, 0 font letters.",9" textcolor rgb dark, \
-            "" using (p == 1 && column("kind") == 0 ? 0 : NaN):"place":(fit(strcol("label"), right_px(panels) - left_px(1), 10)) \
-                with labels left offset 0.4, 0 font letters.":Bold,10" textcolor rgb dark, \
-            "" using (NaN):"place":yticlabels(column("kind") > 0 && p == 1 ? strcol("label") : "") with points
+                with labels left offset 0.5, 0 font letters.",9" textcolor rgb dark notitle, \
+            "" using (column("kind") == 0 && column("pool") == 1 && p == 1 ? 0 : NaN):"place":(fit(strcol("label"), right_px(panels) - left_px(1), 10)) \
+                with labels left offset 0.4, 0 font letters.":Bold,10" textcolor rgb dark notitle, \
+            "" using (NaN):"place":yticlabels(column("kind") > 0 && p == 1 ? strcol("label") : "") with points notitle
         do for [i = 1:memory_tag_count + 1] { unset object 100 + i; unset label 100 + i }
         do for [i = 901:904] { unset label i }
     }

@@ -25,9 +25,10 @@ unset key
 from(p) = p == 1 ? spans_from : spans_near_from
 to(p) = p == 1 ? spans_to : spans_near_to
 plot_px = width_px - 30 - larger(90, 30 + 7.0 * longest)
+out = -1e30 # beyond every range: gnuplot 5.4 fails on labels of which none is a number
 # A phase's name stands where its bar has room for it.
-phase_text(s, e, r, t) = fit_or_none(r > 1 ? sprintf("%s, 1 of %d", t, r) : t, (smaller(e, spans_to) - larger(s, spans_from)) / (spans_to - spans_from) * plot_px)
-fit_or_none(t, room) = text_px(t, 9) < room - 8 ? t : ""
+phase_text(s, e, r, t) = fit_or_none(r > 1 ? sprintf("%s, 1 of %d", t, r) : sprintf("%s", t), (smaller(e, spans_to) - larger(s, spans_from)) / (spans_to - spans_from) * plot_px)
+fit_or_none(t, room) = text_px(t, 9) < room - 8 ? "" . t : ""
 
 do for [form in forms] {
     eval begin(form)
@@ -38,7 +39,7 @@ do for [form in forms] {
         y = 92 + 20 * int((i - 1) / 7)
         set object 100 + i rectangle at screen px(x + 6), screen from_top(y) size screen px(12), screen 12.0 / height_px \
             fs solid 1 noborder fc rgb kind_ink(spans_kinds[i])
-        set label 100 + i pretty(spans_kinds[i]) at screen px(x + 18), screen from_top(y) left font letters.",9" textcolor rgb dark
+        set label 100 + i kind_text(spans_kinds[i]) at screen px(x + 18), screen from_top(y) left font letters.",9" textcolor rgb dark
     }
     do for [p = 1:2] {
         length = to(p) - from(p)
@@ -52,10 +53,10 @@ do for [form in forms] {
             set object 1 rectangle from at(spans_near_from), graph 0 to at(spans_near_to), graph 1 fs solid 1 noborder fc rgb 0xdfe8f2 behind
         } else { unset object 1 }
         plot "spans.tsv" using (column("panel") == p ? at(0.5 * (column("start") + column("end"))) : NaN):"stream":(0.5 * scale * (column("end") - column("start"))):(0.36):(kind_ink(strcol("kind"))) \
-                with boxxyerror fs solid 1 noborder lc rgb variable, \
-            "phases.tsv" using (p == 1 ? at(column("start")) : NaN):(0.4):(0):(spans + 0.2) with vectors nohead lw 1 dt 3 lc rgb soft, \
-            "" using (p == 1 ? at(larger(column("start"), spans_from)) : NaN):(0.4):(phase_text(column("start"), column("end"), column("repeats"), strcol("name"))) \
-                with labels left offset 0.3, 0.8 font letters.",9" textcolor rgb soft
+                with boxxyerror fs solid 1 noborder lc rgb variable notitle, \
+            "phases.tsv" using (p == 1 ? at(column("start")) : out):(0.4):(0):(spans + 0.2) with vectors nohead lw 1 dt 3 lc rgb soft notitle, \
+            "" using (p == 1 ? at(larger(column("start"), spans_from)) : out):(0.4):(phase_text(column("start"), column("end"), column("repeats"), strcol("name"))) \
+                with labels left offset 0.3, 0.8 font letters.",9" textcolor rgb soft notitle
         do for [i = 1:spans_kind_count] { unset object 100 + i; unset label 100 + i }
         do for [i = 901:904] { unset label i }
     }

@@ -139,16 +139,17 @@ void vs_book_value(struct vs_book *book, const char *name, double number) {
     add_value(book, name, number, &line);
 }
 
-/* In single quotes nothing is special but the quote, which is doubled. */
+/* A string of gnuplot's. What is special in double quotes is written in octal: a backtick would
+ * start a command there. */
 static void put_quoted(struct vs_text *line, const char *text) {
-    vs_text_add(line, "'");
+    vs_text_add(line, "\"");
     for (const char *c = text ? text : ""; *c != '\0'; c++) {
-        const char *piece = (unsigned char)*c < 0x20 || *c == 0x7f ? " " : c;
-        vs_text_addn(line, piece, 1);
-        if (*c == '\'')
-            vs_text_add(line, "'");
+        if (*c == '"' || *c == '\\' || *c == '`')
+            vs_text_printf(line, "\\%03o", (unsigned)*c);
+        else
+            vs_text_addn(line, (unsigned char)*c < 0x20 || *c == 0x7f ? " " : c, 1);
     }
-    vs_text_add(line, "'");
+    vs_text_add(line, "\"");
 }
 
 void vs_book_words(struct vs_book *book, const char *name, const char *text) {

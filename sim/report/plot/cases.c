@@ -28,9 +28,10 @@ static int unit_of(const char *metric) {
     return vs_streq(unit, "tok/s") ? 1 : vs_streq(unit, "GiB") ? 2 : vs_streq(unit, "s") ? 3 : 4;
 }
 
+/* Whether something fits has no place on an axis. */
 static bool shown(const struct vs_case_row *row) {
-    return !row->low_trust && row->measured > 0 && row->predicted > 0 && isfinite(row->measured) &&
-           isfinite(row->predicted);
+    return !row->low_trust && !vs_streq(row->metric, "fits") && row->measured > 0 &&
+           row->predicted > 0 && isfinite(row->measured) && isfinite(row->predicted);
 }
 
 static int by_cases(const void *a, const void *b) {
@@ -79,14 +80,14 @@ static void put_rows(struct vs_book *book, const struct engine *engine, size_t p
     }
 }
 
-/* "123 cases, median 3.1 %, 90 % within 15 %" */
+/* "median 3.1 %, 90 % in 15 %" */
 static const char *statistics(struct vs_book *book, const struct engine *engine) {
     struct vs_errors errors;
     const struct vs_pick pick = {NULL, engine->name, false};
     if (!vs_errors_find(book->result->validation, &pick, &errors))
         return NULL;
-    return vs_arena_printf(&book->arena, "%zu cases, median error %.1f %%, 90 %% within %.0f %%",
-                           engine->cases, 100 * errors.median, 100 * errors.p90);
+    return vs_arena_printf(&book->arena, "median %.1f %%, 90 %% in %.0f %%", 100 * errors.median,
+                           100 * errors.p90);
 }
 
 static void put_engines(struct vs_book *book, const struct engine *engines, size_t count) {
@@ -95,15 +96,17 @@ static void put_engines(struct vs_book *book, const struct engine *engines, size
     size_t cases = 0;
     for (size_t e = 0; e < count; e++) {
         cases += engines[e].cases;
-        names[e] = engines[e].name[0] != '\0' ? engines[e].name : "-";
+        names[e] = vs_arena_printf(&book->arena, "%s (%zu)", engines[e].name, engines[e].cases);
         titles[e] = statistics(book, &engines[e]);
-        book->failed = book->failed || !titles[e];
+        book->failed = book->failed || !titles[e] || !names[e];
         put_rows(book, &engines[e], e, &lows[e], &highs[e]);
     }
     vs_book_numbers(book, "cases_lows", lows, count);
     vs_book_numbers(book, "cases_highs", highs, count);
     vs_book_value(book, "cases", (double)cases);
     vs_book_value(book, "cases_engines", (double)count);
+    if (book->failed)
+        return;
     vs_book_list(book, "cases_names", names, count);
     vs_book_list(book, "cases_titles", titles, count);
 }

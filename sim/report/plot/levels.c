@@ -88,6 +88,16 @@ static double end_of(const struct vs_outcome *run) {
     return end_s;
 }
 
+/* A load that would take more than half of the plot is shown from near its end on. */
+static double from_of(const struct vs_outcome *run) {
+    double load_s = 0;
+    const double end_s = end_of(run);
+    for (size_t i = 0; i < run->phase_count; i++)
+        if (vs_streq(run->phases[i].name, "load"))
+            load_s = run->phases[i].end_s;
+    return load_s > 0.5 * end_s && load_s < end_s ? fmax(0, load_s - 0.15 * (end_s - load_s)) : 0;
+}
+
 /* Pools in which anything is held. */
 static bool has_levels(const struct vs_outcome *run, const char *pool) {
     for (size_t i = 0; i < run->tag_level_count; i++)
@@ -105,6 +115,7 @@ static void put_values(struct vs_book *book, const struct vs_outcome *run,
     vs_book_numbers(book, "levels_highest", highest, count);
     vs_book_list(book, "levels_tags", tags->at, tags->count);
     vs_book_value(book, "levels_tag_count", (double)tags->count);
+    vs_book_value(book, "levels_from", from_of(run));
     vs_book_value(book, "levels_end", end_of(run));
     vs_book_value(book, "levels_oom", run->fits || !run->oom ? (double)NAN : run->oom->at_s);
     vs_book_words(book, "levels_oom_pool", run->fits || !run->oom ? "" : run->oom->pool);

@@ -51,7 +51,9 @@ static void put_values(struct vs_book *book) {
     size_t count;
     const struct vs_outcome *const *points = asked(book, &count);
     if (book->result->validation)
-        vs_text_printf(&headline, "Predicted against measured, %zu cases",
+        vs_text_printf(&headline,
+                       "%zu rows of measured cases; those with a prediction and without "
+                       "low trust are shown",
                        book->result->validation->row_count);
     else if (points && count > 0)
         vs_report_ask(&headline, book->result->sweep ? book->result->sweep->workload : NULL, points,

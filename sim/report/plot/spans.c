@@ -36,26 +36,61 @@ static struct window steps_of(const struct vs_outcome *run) {
     return w;
 }
 
-/* From where a layer in the middle is first worked on to where the one behind the next one is. */
-static struct window layers_of(const struct vs_outcome *run, struct window steps) {
-    int last = -1;
-    double start_s[3] = {(double)NAN, (double)NAN, (double)NAN};
-    for (size_t i = 0; i < run->span_count; i++)
-        if (run->spans[i].start_s >= steps.from_s && run->spans[i].layer > last)
-            last = run->spans[i].layer;
-    for (size_t i = 0; i < run->span_count; i++) {
-        const struct vs_span *s = &run->spans[i];
-        const bool works = vs_streq(s->stream, "compute") || vs_streq(s->stream, "CPU compute");
-        const int k = s->layer - last / 2;
-        if (works && s->start_s >= steps.from_s && k >= 0 && k < 3 && isnan(start_s[k]))
-            start_s[k] = s->start_s;
-    }
-    const double to_s = isnan(start_s[2]) ? start_s[1] : start_s[2];
-    return to_s > start_s[0] ? (struct window){start_s[0], to_s} : steps;
-}
-
 static bool inside(const struct vs_span *s, const struct window *w) {
     return s->end_s > w->from_s && s->start_s < w->to_s;
+}
+
+/* Where each layer is first worked on; NaN where it is not. False when memory runs out. */
+static bool starts_find(struct chart *c, struct window steps, double **starts, int *count) {
+    *count = 0;
+    for (size_t i = 0; i < c->run->span_count; i++)
+        if (c->run->spans[i].layer >= *count)
+            *count = c->run->spans[i].layer + 1;
+    *starts = VS_NEW_ARRAY(&c->book->arena, double, (size_t)*count + 1);
+    for (int k = 0; *starts && k <= *count; k++)
+        (*starts)[k] = (double)NAN;
+    for (size_t i = 0; *starts && i < c->run->span_count; i++) {
+        const struct vs_span *s = &c->run->spans[i];
+        const bool works = vs_streq(s->stream, "compute") || vs_streq(s->stream, "CPU compute");
+        if (works && s->layer >= 0 && s->start_s >= steps.from_s && isnan((*starts)[s->layer]))
+            (*starts)[s->layer] = s->start_s;
+    }
+    return *starts != NULL;
+}
+
+static size_t streams_in(const struct chart *c, const struct window *w) {
+    bool busy[STREAMS_MOST] = {false};
+    size_t count = 0;
+    for (size_t i = 0; i < c->run->span_count; i++)
+        for (size_t k = 0; inside(&c->run->spans[i], w) && k < c->stream_count; k++)
+            if (!busy[k] && same_stream(c->first[k], &c->run->spans[i])) {
+                busy[k] = true;
+                count++;
+            }
+    return count;
+}
+
+/* Two layers as they are first worked on: those with the most streams at work, of these the ones
+ * nearest to the middle. All where there are no two. */
+static bool layers_find(struct chart *c, struct window steps, struct window *near) {
+    double *starts;
+    int count;
+    size_t most = 0;
+    *near = steps;
+    if (!starts_find(c, steps, &starts, &count))
+        return false;
+    for (int i = 0; i + 2 < count; i++) {
+        const int k = count / 2 - 1 + (i % 2 == 0 ? -(i / 2) : i / 2 + 1);
+        if (k < 0 || k + 2 >= count || !(starts[k + 2] > starts[k]))
+            continue;
+        const struct window w = {starts[k], starts[k + 2]};
+        const size_t streams = streams_in(c, &w);
+        if (streams <= most)
+            continue;
+        most = streams;
+        *near = w;
+    }
+    return true;
 }
 
 static bool streams_find(struct chart *c, const struct window *w) {
@@ -140,8 +175,9 @@ static void write(struct vs_book *book) {
     struct chart c = {.book = book, .run = book->result->run};
     if (!c.run || c.run->span_count == 0)
         return;
-    const struct window steps = steps_of(c.run), layers = layers_of(c.run, steps);
-    if (!streams_find(&c, &steps)) {
+    const struct window steps = steps_of(c.run);
+    struct window layers;
+    if (!streams_find(&c, &steps) || !layers_find(&c, steps, &layers)) {
         book->failed = true;
         return;
     }
