@@ -20,7 +20,7 @@ struct vs_cli_words {
 /* What the options of all commands set; a command's table names those that it knows. */
 struct vs_cli_values {
     bool json, markdown, fail_on_oom, quiet, names_only;
-    const char *timeline, *plan_out, *csv, *plot; /* files to write, and a folder */
+    const char *timeline, *plan_out, *csv, *plot, *html; /* files to write, and a folder */
     const char *write_accuracy, *write_predicted;
     const char *axis, *sort, *vendor;
     const char *hw, *host, *model, *workload, *engine, *engine_version; /* show */

@@ -10,6 +10,7 @@ static const struct vs_cli_option OPTIONS[] = {
     {"--markdown", VS_CLI_FLAG, VS_CLI_AT(markdown), NULL, "print Markdown instead of a table"},
     VS_CLI_CSV,
     VS_CLI_PLOT,
+    VS_CLI_HTML,
     {"--top", VS_CLI_POSITIVE, VS_CLI_AT(top), "N",
      "rows of the table and bars of the plot; how many points get their OOM point (default 20)"},
     {"--sort", VS_CLI_TEXT, VS_CLI_AT(sort), "METRIC",
@@ -59,6 +60,7 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     struct vs_sweep_options options = {.threads = vs_cli_threads(cli),
                                        .oom_points = top,
                                        .sort = values->sort,
+                                       .profile = values->html != NULL,
                                        .progress = vs_progress_step,
                                        .progress_ctx = &progress};
     if (!vs_cli_one_format(cli, err) || !check_sort(values->sort, err))
@@ -67,6 +69,7 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     bool done = vs_sweep_run(cli->arena, &cli->grid, &options, &sweep, err);
     vs_progress_end(&progress);
     if (!done || (values->csv && !write_csv(cli, sweep, err)) ||
+        (values->html && !vs_cli_page(cli, &(struct vs_result){.sweep = sweep}, err)) ||
         (values->plot && !vs_cli_plot(cli, &(struct vs_result){.sweep = sweep}, values->plot, err)))
         return false;
     print(cli, sweep, top);

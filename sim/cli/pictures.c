@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/page.h"
 #include "report/plot/plot.h"
 #include "report/report.h"
 
@@ -49,4 +50,14 @@ bool vs_cli_plot(struct vs_cli *cli, const struct vs_result *result, const char 
         say(&report);
     }
     return true;
+}
+
+bool vs_cli_page(struct vs_cli *cli, const struct vs_result *result, struct vs_err *err) {
+    struct vs_text text = {0};
+    struct vs_result told = *result;
+    told.command = vs_cli_command(cli);
+    bool done = told.command ? vs_report_page(&text, &told, err) : vs_err_nomem(err);
+    done = done && vs_cli_write(cli, cli->values.html, &text, err);
+    vs_text_release(&text);
+    return done;
 }
