@@ -14,7 +14,7 @@ set lmargin at screen px(84)
 set rmargin at screen px(width_px - 30)
 set tmargin at screen from_top(head_px)
 set bmargin at screen from_top(height_px - 72)
-set xlabel curves_axis font letters.",10" textcolor rgb soft offset 0, 0.3
+set xlabel curves_title font letters.",10" textcolor rgb soft offset 0, 0.3
 set ylabel speed_title . " (tok/s)" font letters.",10" textcolor rgb soft
 set yrange [0:larger(1e-9, 1.1 * curves_highest)]
 set logscale x 2

@@ -14,8 +14,8 @@ set lmargin at screen px(84)
 set rmargin at screen px(width_px - 40)
 set tmargin at screen from_top(head_px)
 set bmargin at screen from_top(height_px - 72)
-set xlabel frontier_axis font letters.",10" textcolor rgb soft offset 0, 0.3
-set ylabel "largest " . frontier_searched font letters.",10" textcolor rgb soft
+set xlabel frontier_title font letters.",10" textcolor rgb soft offset 0, 0.3
+set ylabel "largest " . frontier_searched . " (" . frontier_unit . ")" font letters.",10" textcolor rgb soft
 set logscale xy 2
 floor_y = 0.7
 set yrange [floor_y:larger(2, 1.5 * frontier_highest)]

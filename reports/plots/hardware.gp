@@ -12,7 +12,7 @@ label_px = larger(100, 36 + 7.2 * hardware_columns)
 split_px = width_px - 290
 bar = smaller(0.38, 15.0 * hardware / (height_px - 160))
 fastest = larger(hardware_fastest, 1e-9)
-largest = hardware_largest
+largest = larger(hardware_largest, 1e-9)
 plot_px = split_px - label_px
 text_room = smaller(0.55 * plot_px, 300)
 end(unused) = strcol("high") eq "NaN" ? column("speed") : column("high")
@@ -49,7 +49,7 @@ do for [form in forms] {
     set ytics format "" scale 0
     plot "hardware.tsv" using (0.5 * column("capacity")):"place":(0.5 * column("capacity")):(bar) with boxxyerror fs solid 1 noborder lc rgb pale notitle, \
         "" using (0.5 * smaller(column("vram"), largest)):"place":(0.5 * smaller(column("vram"), largest)):(0.55 * bar) with boxxyerror fs solid 1 noborder lc rgb ink(5) notitle, \
-        "" using (largest):"place":(column("vram") > column("capacity") ? sprintf("%.0f > %.0f", column("vram"), column("capacity")) : sprintf("%.0f of %.0f", column("vram"), column("capacity"))) \
+        "" using (largest):"place":(strcol("capacity") eq "NaN" ? sprintf("%.0f", column("vram")) : column("vram") > column("capacity") ? sprintf("%.0f > %.0f", column("vram"), column("capacity")) : sprintf("%.0f of %.0f", column("vram"), column("capacity"))) \
             with labels left offset 0.6, 0 font letters.",8" textcolor rgb dark notitle
     unset multiplot
 }

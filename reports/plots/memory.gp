@@ -1,6 +1,7 @@
 # Memory of each strategy at its peak, by what holds it, against what there is: the device and the host.
 #: result  sweep run
 #: tables  memory
+#: needs   memory_device >= 1e-9
 load "style.gpi"
 
 title = "Memory at the peak, by what holds it"

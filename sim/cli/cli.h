@@ -139,6 +139,8 @@ void vs_help_axis(struct vs_text *out, const struct vs_axis_info *info);
 /* output.c */
 bool vs_cli_color(
     void); /* standard output is a terminal that shows colors, and NO_COLOR is empty */
+/* Columns of the terminal that standard output is, from 80 to 200; 0 where it is none. */
+size_t vs_cli_columns(void);
 /* Writes a file and says so on standard error, unless --quiet. */
 bool vs_cli_write(const struct vs_cli *cli, const char *path, const struct vs_text *text,
                   struct vs_err *err);

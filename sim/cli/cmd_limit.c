@@ -144,7 +144,7 @@ static void print_json(struct vs_text *out, const struct vs_limit *const *limits
 
 static void print(struct vs_cli *cli, const struct vs_limit *const *limits, size_t request_count,
                   size_t axis_count) {
-    const struct vs_report_style style = {.color = vs_cli_color()};
+    const struct vs_report_style style = {.color = vs_cli_color(), .columns = vs_cli_columns()};
     if (cli->values.json) {
         print_json(&cli->out, limits, request_count, axis_count);
         return;

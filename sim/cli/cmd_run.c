@@ -66,7 +66,7 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
          !vs_cli_plot(cli, &(struct vs_result){.run = outcome}, values->plot, err)) ||
         (values->plan_out && !write_plan(cli, request, err)))
         return false;
-    const struct vs_report_style style = {.color = vs_cli_color()};
+    const struct vs_report_style style = {.color = vs_cli_color(), .columns = vs_cli_columns()};
     if (values->json)
         vs_report_run_json(&cli->out, outcome);
     else if (values->markdown)

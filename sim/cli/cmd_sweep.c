@@ -43,7 +43,8 @@ static bool write_csv(struct vs_cli *cli, const struct vs_sweep *sweep, struct v
 }
 
 static void print(struct vs_cli *cli, const struct vs_sweep *sweep, size_t top) {
-    const struct vs_report_style style = {.color = vs_cli_color(), .top = top};
+    const struct vs_report_style style = {
+        .color = vs_cli_color(), .columns = vs_cli_columns(), .top = top};
     if (cli->values.json)
         vs_report_sweep_json(&cli->out, sweep);
     else if (cli->values.markdown)

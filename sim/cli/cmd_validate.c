@@ -119,7 +119,8 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
         (values->plot &&
          !vs_cli_plot(cli, &(struct vs_result){.validation = validation}, values->plot, err)))
         return false;
-    const struct vs_report_style style = {.color = vs_cli_color(), .top = (size_t)values->top};
+    const struct vs_report_style style = {
+        .color = vs_cli_color(), .columns = vs_cli_columns(), .top = (size_t)values->top};
     if (values->json)
         vs_report_validate_json(&cli->out, validation);
     else

@@ -50,7 +50,7 @@ void vs_report_validate_table(struct vs_text *out, const struct vs_validation *v
                               const struct vs_report_style *style);
 void vs_report_validate_json(struct vs_text *out, const struct vs_validation *validation);
 /* One line per case, for the committed table of predictions:
- * id,metric,measured,predicted,error,failure. */
+ * id,metric,measured,predicted,error,failure,engine,trust. */
 void vs_report_validate_csv(struct vs_text *out, const struct vs_validation *validation);
 /* --write-accuracy: per (engine, metric) the 10 % and 90 % quantiles of measured/predicted, as
  * JSON. */

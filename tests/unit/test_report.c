@@ -292,6 +292,29 @@ START_TEST(sweep_table_ranks_and_explains) {
 }
 END_TEST
 
+/* Narrow terminals wrap labels; nothing is wider than it should be. The bar says how full the
+ * fullest device is: 20 of 24 GiB are 5 of 6 marks. */
+START_TEST(sweep_table_fits_its_width) {
+    static const size_t widths[] = {80, 120};
+    for (size_t i = 0; i < 2; i++) {
+        struct sweep_fixture f;
+        const struct vs_report_style style = {.columns = widths[i]};
+        sweep_make(&f);
+        f.o[0].device_count = 1;
+        vs_text_release(&out);
+        vs_report_sweep_table(&out, &f.sweep, &style);
+        has(" 20.00  #####-  ");
+        size_t used = 0;
+        for (const char *c = vs_text_str(&out); *c != '\0'; c++) {
+            used = *c == '\n' ? 0 : used + 1;
+            const bool command = strncmp(c + 1 - used, "explain it: ", 12) == 0;
+            ck_assert_msg(used <= widths[i] || command, "wider than %zu:\n%s", widths[i],
+                          vs_text_str(&out));
+        }
+    }
+}
+END_TEST
+
 START_TEST(sweep_table_shows_the_top) {
     struct sweep_fixture f;
     const struct vs_report_style style = {.top = 1};
@@ -373,7 +396,7 @@ START_TEST(sweep_markdown_has_all_points) {
     vs_report_sweep_markdown(&out, &f.sweep);
     has("| # | strategy | engine | VRAM (GiB) |");
     has("|---:|---|---|---:|");
-    has("| 2 | a\\|b | fsdp | 20.00 | 8.00 | 50.0 | 10 min 55 s | >=4194304 | link0.h2d |");
+    has("| 2 | a\\|b | fsdp | 20.00 |  | 8.00 | 50.0 | 10 min 55 s | >=4194304 | link0.h2d |");
     has("| full loss | hf | gpu0: load, layer 44, mlp.down | 18.00 |");
 }
 END_TEST
@@ -501,6 +524,7 @@ int main(void) {
     tcase_add_test(tests, run_json_of_a_fit);
     tcase_add_test(tests, run_json_of_an_oom);
     tcase_add_test(tests, sweep_table_ranks_and_explains);
+    tcase_add_test(tests, sweep_table_fits_its_width);
     tcase_add_test(tests, sweep_table_shows_the_top);
     tcase_add_test(tests, sweep_table_when_nothing_fits);
     tcase_add_test(tests, sweep_of_nothing);

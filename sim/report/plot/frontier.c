@@ -16,6 +16,12 @@ static size_t collect(const struct vs_result *result, struct vs_series_point *li
     return n;
 }
 
+static const char *unit_of(enum vs_axis axis) {
+    return axis == VS_AXIS_CTX || axis == VS_AXIS_SEQ ? "tokens"
+           : axis == VS_AXIS_GPU_LAYERS               ? "layers"
+                                                      : "sequences";
+}
+
 static void write(struct vs_book *book) {
     const size_t count = book->result->limit_count;
     struct vs_series series;
@@ -29,6 +35,7 @@ static void write(struct vs_book *book) {
     }
     vs_series_write(book, "frontier", &series);
     vs_book_words(book, "frontier_searched", book->result->limits[0]->axis);
+    vs_book_words(book, "frontier_unit", unit_of(searched));
     vs_series_release(&series);
 }
 

@@ -75,7 +75,8 @@ static void put_values(struct vs_book *book, const struct vs_outcome *const *bes
         const size_t length = strlen(p->hw);
         if (p->fits)
             fastest = fmax(fastest, fmax(p->metrics[speed], p->interval_high[speed]));
-        largest = fmax(largest, capacity_gib(p));
+        const double capacity = capacity_gib(p);
+        largest = fmax(largest, isnan(capacity) ? p->metrics[VS_METRIC_PEAK_VRAM_GIB] : capacity);
         columns = length > columns ? length : columns;
     }
     vs_book_value(book, "hardware", (double)count);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
 
@@ -138,6 +139,22 @@ static void write_numbers(struct vs_book *book, const char *name, const struct v
     vs_book_value(book, size, (double)count);
 }
 
+/* "ctx: context to provision for (tokens)" */
+static void write_title(struct vs_book *book, const char *name, enum vs_axis axis) {
+    const struct vs_axis_info *info = vs_axis_info(axis);
+    const char *unit = is_length(axis) || axis == VS_AXIS_SEQ                 ? " (tokens)"
+                       : axis == VS_AXIS_BATCH || axis == VS_AXIS_MICRO_BATCH ? " (sequences)"
+                       : axis == VS_AXIS_RATE                                 ? " (1/s)"
+                                                                              : "";
+    const char *value = vs_arena_printf(&book->arena, "%s_title", name);
+    const char *title = vs_arena_printf(&book->arena, "%s: %.*s%s", info->name,
+                                        (int)strcspn(info->help, ";"), info->help, unit);
+    if (value && title)
+        vs_book_words(book, value, title);
+    else
+        book->failed = true;
+}
+
 void vs_series_write(struct vs_book *book, const char *name, const struct vs_series *series) {
     const char *names = vs_arena_printf(&book->arena, "%s_names", name);
     const char *axis = vs_arena_printf(&book->arena, "%s_axis", name);
@@ -163,4 +180,5 @@ void vs_series_write(struct vs_book *book, const char *name, const struct vs_ser
     vs_book_value(book, name, (double)series->count);
     vs_book_list(book, names, series->names, series->count);
     vs_book_words(book, axis, vs_axis_info(series->axis)->name);
+    write_title(book, name, series->axis);
 }
