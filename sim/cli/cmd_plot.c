@@ -4,7 +4,8 @@
 
 static const struct vs_cli_option OPTIONS[] = {
     {NULL, VS_CLI_EACH, VS_CLI_AT(names), "FILE",
-     "results of sweep, run, limit or validate, JSON or CSV (a limit: JSON); without one, a sweep "
+     "results of sweep, run, limit or validate, JSON or CSV (a limit: JSON), or the CSV lists of a "
+     "replay; without one, a sweep "
      "is run"},
     {"--out", VS_CLI_TEXT, VS_CLI_AT(plot), "DIR",
      "folder for the pictures, or one of them: DIR/NAME.svg, .png, .pdf (default: plots)"},
@@ -14,14 +15,33 @@ static const struct vs_cli_option OPTIONS[] = {
     VS_CLI_SEED,
 };
 
+/* The lists of a replay come in two files. */
+static void join(struct vs_replayed *all, const struct vs_replayed *part) {
+    if (part->request_count > 0) {
+        all->requests = part->requests;
+        all->request_count = part->request_count;
+    }
+    if (part->moment_count > 0) {
+        all->moments = part->moments;
+        all->moment_count = part->moment_count;
+    }
+}
+
 static bool plot_saved(struct vs_cli *cli, const char *out, struct vs_err *err) {
+    struct vs_replayed all = {.request_count = 0};
+    bool replay = false;
     for (size_t i = 0; i < cli->values.names.list.count; i++) {
         struct vs_result result;
-        if (!vs_saved_load(cli->arena, cli->values.names.list.at[i], &result, err) ||
-            !vs_cli_plot(cli, &result, out, err))
+        if (!vs_saved_load(cli->arena, cli->values.names.list.at[i], &result, err))
             return false;
+        if (result.replay) {
+            join(&all, result.replay);
+            replay = true;
+        } else if (!vs_cli_plot(cli, &result, out, err)) {
+            return false;
+        }
     }
-    return true;
+    return !replay || vs_cli_plot(cli, &(struct vs_result){.replay = &all}, out, err);
 }
 
 static bool plot_sweep(struct vs_cli *cli, const char *out, struct vs_err *err) {

@@ -3,7 +3,11 @@
 #include "base/text.h"
 
 const char *vs_result_kind(const struct vs_result *result) {
-    return result->sweep ? "sweep" : result->run ? "run" : result->limits ? "limit" : "validate";
+    return result->sweep    ? "sweep"
+           : result->run    ? "run"
+           : result->limits ? "limit"
+           : result->replay ? "replay"
+                            : "validate";
 }
 
 const struct vs_outcome *const *vs_result_points(const struct vs_result *result, size_t *count) {

@@ -1,5 +1,6 @@
-/* Results read back: what sweep, run, limit and validate wrote as JSON or CSV becomes the values
- * that it was written from, as far as the file has them. Keys and columns that are not known are
+/* Results read back: what sweep, run, limit and validate wrote as JSON or CSV, and the lists of a
+ * replay (requests, moments), become the values that they were written from, as far as the file has
+ * them. Keys and columns that are not known are
  * passed over, for a newer program may have written them. */
 #ifndef VS_REPORT_SAVED_H
 #define VS_REPORT_SAVED_H

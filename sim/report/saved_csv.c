@@ -1,5 +1,5 @@
-/* Points, limits and cases as CSV: kinds are told by their first columns. CSV has no memory by tag
- * and no intervals: plots that need them are not drawn from it. */
+/* Points, cases, and the lists of a replay as CSV: kinds are told by their first columns. CSV has
+ * no memory by tag and no intervals: plots that need them are not drawn from it. */
 #include <math.h>
 #include <string.h>
 
@@ -155,6 +155,53 @@ static bool read_cases(struct vs_arena *arena, struct vs_csv *csv, const char *p
     return ok && (copy != NULL || vs_err_nomem(err));
 }
 
+static double of(const struct vs_csv *csv, const char *column) { return number(cell(csv, column)); }
+
+static struct vs_replayed_request read_request(const struct vs_csv *csv) {
+    return (struct vs_replayed_request){of(csv, "arrived_s"), of(csv, "prompt"), of(csv, "gen"),
+                                        of(csv, "ttft_s"),    of(csv, "tpot_s"), of(csv, "e2e_s")};
+}
+
+static struct vs_replayed_moment read_moment(const struct vs_csv *csv) {
+    return (struct vs_replayed_moment){of(csv, "t_s"),        of(csv, "running"),
+                                       of(csv, "waiting"),    of(csv, "kv_pct"),
+                                       of(csv, "prompt_tps"), of(csv, "out_tps")};
+}
+
+/* A vector into the arena; NULL when memory runs out. */
+static void *keep(struct vs_arena *arena, const void *at, size_t count, size_t size) {
+    void *copy = vs_arena_alloc(arena, count + 1, size);
+    if (copy && count > 0)
+        memcpy(copy, at, count * size);
+    return copy;
+}
+
+/* One of the lists of a replay: moments have a time, requests have latencies. */
+static bool read_replay(struct vs_arena *arena, struct vs_csv *csv, struct vs_result *result,
+                        struct vs_err *err) {
+    VS_VEC(struct vs_replayed_request) requests = {0};
+    VS_VEC(struct vs_replayed_moment) moments = {0};
+    struct vs_replayed *replay = VS_NEW(arena, struct vs_replayed);
+    const bool timed = vs_csv_column(csv, "t_s") >= 0;
+    bool ok = replay != NULL || vs_err_nomem(err), more = true;
+    while (ok && (ok = vs_csv_next(csv, &more, err)) && more) {
+        if (!(timed ? vs_vec_push(&moments, read_moment(csv))
+                    : vs_vec_push(&requests, read_request(csv))))
+            ok = vs_err_nomem(err);
+    }
+    if (ok) {
+        replay->requests = keep(arena, requests.at, requests.count, sizeof *requests.at);
+        replay->moments = keep(arena, moments.at, moments.count, sizeof *moments.at);
+        replay->request_count = requests.count;
+        replay->moment_count = moments.count;
+        result->replay = replay;
+        ok = (replay->requests && replay->moments) || vs_err_nomem(err);
+    }
+    vs_vec_release(&requests);
+    vs_vec_release(&moments);
+    return ok;
+}
+
 bool vs_saved_csv(struct vs_arena *arena, const char *path, struct vs_result *result,
                   struct vs_err *err) {
     bool ok;
@@ -165,10 +212,12 @@ bool vs_saved_csv(struct vs_arena *arena, const char *path, struct vs_result *re
         ok = read_points(arena, csv, path, result, err);
     else if (vs_csv_column(csv, "measured") >= 0 && vs_csv_column(csv, "predicted") >= 0)
         ok = read_cases(arena, csv, path, result, err);
+    else if (vs_csv_column(csv, "ttft_s") >= 0 || vs_csv_column(csv, "t_s") >= 0)
+        ok = read_replay(arena, csv, result, err);
     else
         ok = vs_err_at(err, path, 1, 1,
-                       "found other columns, expected those of sweep, run or validate (a limit is "
-                       "read from JSON)");
+                       "found other columns, expected those of sweep, run, validate or a replay (a "
+                       "limit is read from JSON)");
     vs_csv_close(csv);
     return ok;
 }

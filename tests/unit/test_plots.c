@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "report/plot/draw.h"
 #include "report/plot/plot.h"
+#include "report/saved.h"
 #include "sim_helpers.h"
 
 enum { TEXTS_MOST = 4000, SVG_BYTES_MOST = 32 << 20, PICTURE_BYTES_LEAST = 3000 };
@@ -264,6 +265,23 @@ START_TEST(validation) {
 }
 END_TEST
 
+/* What a replay of 400 requests wrote, with a time of heavy load (tests/replay). */
+START_TEST(replay) {
+    struct vs_result requests, series;
+    struct vs_err err;
+    ck_assert_msg(vs_saved_load(&sim_arena, "tests/replay/requests.csv", &requests, &err), "%s",
+                  err.text);
+    ck_assert_msg(vs_saved_load(&sim_arena, "tests/replay/series.csv", &series, &err), "%s",
+                  err.text);
+    ck_assert_uint_eq(requests.replay->request_count, 400);
+    struct vs_replayed both = *requests.replay;
+    both.moments = series.replay->moments;
+    both.moment_count = series.replay->moment_count;
+    const struct vs_result result = {.replay = &both, .command = "vramsim plot requests.csv"};
+    check(&result, 0, "latencies serving");
+}
+END_TEST
+
 /* ---- what can go wrong ---- */
 
 static const struct vs_result *small(void) {
@@ -353,6 +371,7 @@ int main(void) {
     tcase_add_test(tests, generation_on_two_processors);
     tcase_add_test(tests, a_run_that_runs_out);
     tcase_add_test(tests, validation);
+    tcase_add_test(tests, replay);
     tcase_add_test(tests, one_picture);
     tcase_add_test(tests, no_gnuplot);
     tcase_add_test(tests, nowhere_to_write);

@@ -33,8 +33,8 @@ bool vs_series_make(struct vs_book *book, const struct vs_series_point *points, 
                     enum vs_axis searched, struct vs_series *series);
 void vs_series_release(struct vs_series *series);
 
-/* Rows "line x y open" of a table; values NAME (lines), NAME_names, NAME_axis, NAME_title, NAME_highest,
- * NAME_numbers (where the axis has points), NAME_number_count. */
+/* Rows "line x y open" of a table; values NAME (lines), NAME_names, NAME_axis, NAME_title,
+ * NAME_highest, NAME_numbers (where the axis has points), NAME_number_count. */
 void vs_series_write(struct vs_book *book, const char *name, const struct vs_series *series);
 
 #endif
