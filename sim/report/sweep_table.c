@@ -16,7 +16,7 @@ enum {
     GROUPS_SHOWN = 10,
     ASSUMED_SHOWN = 8,
     INDENT = 2,
-    USE = 6,
+    USE = 4,
     NARROW = 100
 };
 
@@ -43,7 +43,7 @@ static const struct column {
     {{"strategy", "", false, true}, STRATEGY, true, true, true},
     {{"engine", "", false, false}, ENGINE, true, true, true},
     {{"VRAM", "GiB", true, false}, VRAM, true, true, true},
-    {{"of it", "", false, false}, USED, true, true, true},
+    {{"used", "", false, false}, USED, true, true, true},
     {{"RAM", "GiB", true, false}, RAM, true, true, false},
     {{"tok/s", "", true, false}, SPEED, true, true, true},
     {{"step", "", true, false}, STEP, true, false, false},
@@ -85,7 +85,7 @@ static void oom_point_text(char out[VS_UNIT_TEXT], const struct vs_outcome *poin
                        point->oom_point);
 }
 
-/* "####--": how much of the fullest device is taken; "" where it has no end. */
+/* "###-": how much of the fullest device is taken; "" where it has no end. */
 static void use_text(char out[CELL], const struct vs_outcome *point) {
     double most = 0;
     for (size_t i = 0; i < point->device_count && i < point->pool_count; i++) {
