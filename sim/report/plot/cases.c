@@ -68,7 +68,7 @@ static void put_row(struct vs_book *book, const struct vs_case_row *row, size_t 
 static void put_rows(struct vs_book *book, const struct engine *engine, size_t place, double *low,
                      double *high) {
     const struct vs_validation *v = book->result->validation;
-    *low = INFINITY;
+    *low = (double)INFINITY;
     *high = 0;
     for (size_t i = 0; i < v->row_count; i++) {
         const struct vs_case_row *row = &v->rows[i];

@@ -80,7 +80,7 @@ static void put_values(struct vs_book *book, const struct vs_outcome *const *fro
 /* Those of the front in the order of memory (part 1), then all points (part 2). */
 static void write(struct vs_book *book) {
     size_t count, n = 0;
-    struct range speeds = {INFINITY, 0}, sizes = {INFINITY, 0};
+    struct range speeds = {(double)INFINITY, 0}, sizes = {(double)INFINITY, 0};
     const struct vs_outcome *const *points = vs_result_points(book->result, &count);
     const struct vs_outcome **front =
         VS_NEW_ARRAY(&book->arena, const struct vs_outcome *, count + 1);

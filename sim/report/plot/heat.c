@@ -102,7 +102,7 @@ static void write(struct vs_book *book) {
     map.points = vs_result_points(book->result, &map.count);
     if (!choose(book, &map))
         return;
-    map.slowest = INFINITY;
+    map.slowest = (double)INFINITY;
     map.fastest = 0;
     vs_book_begin(book, "heat", "x\ty\tkind\tspeed");
     for (size_t y = 0; y < map.words[1].count; y++)

@@ -108,7 +108,7 @@ static void put_kinds(struct vs_book *book) {
 static void put_ranges(struct vs_book *book, const double *peaks, const double *bandwidths,
                        size_t count) {
     const struct vs_outcome *run = book->result->run;
-    double left = INFINITY, right = 0, lowest = INFINITY, highest = 0;
+    double left = (double)INFINITY, right = 0, lowest = (double)INFINITY, highest = 0;
     for (size_t d = 0; d < count; d++) {
         left = fmin(left, peaks[d] / bandwidths[d]);
         right = fmax(right, peaks[d] / bandwidths[d]);
