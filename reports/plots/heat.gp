@@ -27,9 +27,10 @@ do for [i = 1:heat_columns] { set xtics add (fit(count_word(heat_x_words[i]), ce
 do for [i = 1:heat_rows] { set ytics add (count_word(heat_y_words[i]) i) }
 # Dark is fast: a ramp of lightness in blue, the same in grey.
 set palette defined (0 "#eaf3fb", 0.5 "#6aaed6", 1 "#08306b")
-slow = heat_slowest
+# Small differences stay pale: the ramp spans a sixth of the fastest at least.
+slow = smaller(heat_slowest, heat_fastest / 1.2)
 fast = heat_fastest
-set cbrange [slow - 0.02 * larger(fast - slow, 0.02 * fast):fast + 0.02 * larger(fast - slow, 0.02 * fast)]
+set cbrange [slow:fast]
 set cblabel speed_title . " (tok/s)" font letters.",9" textcolor rgb soft
 set colorbox user origin screen px(width_px - 104), screen 0.14 size screen px(16), screen 0.7 noborder
 set cbtics scale 0 font letters.",8"

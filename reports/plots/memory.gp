@@ -32,6 +32,10 @@ set bmargin at screen from_top(height_px - 66)
 unset key
 segment(p, n) = column("pool") == p && column("kind") > 0 && column(n) > 0 ? upto(n) - 0.5 * column(n) : NaN
 half(n) = 0.5 * column(n)
+# A number stands behind its bar, or behind the capacity where that would cross it.
+label_room(p) = 70.0 / (right_px(p) - left_px(p)) * most(p)
+crossed(p) = strcol("capacity") eq "NaN" ? 0 : column("capacity") >= column("peak") && column("capacity") < column("peak") + label_room(p)
+beside(p) = crossed(p) ? column("capacity") : column("peak")
 
 do for [form in forms] {
     eval begin(form)
@@ -55,7 +59,7 @@ do for [form in forms] {
                 with boxxyerror fs solid 1 border rgb 0xffffff lc rgb (n < first_tag + memory_tag_count ? tag_ink(memory_tags[n - first_tag + 1]) : 0xe9ecf0) notitle, \
             "" using (column("pool") == p && column("kind") > 0 ? column("capacity") : NaN):"place":(0):(0.5) \
                 with boxxyerror fs empty border rgb 0x000000 lc rgb 0x000000 lw 2 notitle, \
-            "" using (column("pool") == p && column("kind") > 0 && column("peak") > 0.05 ? column("peak") : NaN):"place":(sprintf(column("kind") == 2 ? "%.1f OOM" : "%.1f", column("peak"))) \
+            "" using (column("pool") == p && column("kind") > 0 && column("peak") > 0.05 ? beside(p) : NaN):"place":(sprintf(column("kind") == 2 ? "%.1f OOM" : "%.1f", column("peak"))) \
                 with labels left offset 0.5, 0 font letters.",9" textcolor rgb dark notitle, \
             "" using (column("kind") == 0 && column("pool") == 1 && p == 1 ? 0 : NaN):"place":(fit(strcol("label"), right_px(panels) - left_px(1), 10)) \
                 with labels left offset 0.4, 0 font letters.":Bold,10" textcolor rgb dark notitle, \

@@ -4,7 +4,7 @@
 load "style.gpi"
 
 title = "Strategies compared by speed"
-remark = bars_summary . "; whiskers: 80 % intervals; hatched: no engine reaches it"
+remark = bars_summary . (bars_fastest > 0 ? "; whiskers: 80 % intervals; hatched: no engine reaches it" : "")
 row_px = label_lines * 14.5 + 8
 height_px = larger(700, 150 + row_px * bars)
 label_px = larger(120, 30 + 6.9 * label_columns)
@@ -25,6 +25,7 @@ set yrange [places + 0.6:0.4]
 set xlabel speed_title . " (tok/s)" font letters.",10" textcolor rgb soft offset 0, 0.4
 set ytics scale 0 font letters.",10" textcolor rgb dark
 unset key
+if (bars_fastest == 0) { unset xtics; unset xlabel; unset grid }
 end(unused) = strcol("high") eq "NaN" ? column("speed") : column("high")
 
 do for [form in forms] {

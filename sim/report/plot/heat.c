@@ -18,16 +18,40 @@ struct map {
 struct candidate {
     enum vs_axis axis;
     bool listed;
+    double effect;
     struct vs_differ_words words;
 };
 
-/* Axes that were asked for come first, then those with more words; of equals the first in the
- * table.
- */
+/* The best speed at one word of an axis; 0 where nothing fits. */
+static double best_of(const struct map *map, enum vs_axis axis, const char *word) {
+    double best = 0;
+    for (size_t i = 0; i < map->count; i++) {
+        const struct vs_outcome *p = map->points[i];
+        if (p->fits && vs_streq(vs_differ_word(p, axis), word))
+            best = fmax(best, p->metrics[vs_result_speed(p)]);
+    }
+    return best;
+}
+
+/* What the choice of a word can cost: 1 = everything, as some do not fit. */
+static double effect_of(const struct map *map, const struct candidate *c) {
+    double least = (double)INFINITY, most = 0;
+    for (size_t w = 0; w < c->words.count; w++) {
+        const double best = best_of(map, c->axis, c->words.at[w]);
+        least = fmin(least, best);
+        most = fmax(most, best);
+    }
+    return most > 0 ? 1 - least / most : 0;
+}
+
+/* Axes that were asked for come first, then those that matter more, then those with more words; of
+ * equals the first in the table. */
 static int by_interest(const void *a, const void *b) {
     const struct candidate *x = a, *y = b;
     if (x->listed != y->listed)
         return x->listed ? -1 : 1;
+    if (x->effect != y->effect)
+        return x->effect > y->effect ? -1 : 1;
     if (x->words.count != y->words.count)
         return x->words.count > y->words.count ? -1 : 1;
     return x->axis < y->axis ? -1 : 1;
@@ -55,8 +79,10 @@ static bool choose(struct vs_book *book, struct map *map) {
         struct candidate *c = &candidates[count];
         c->axis = axes[i];
         if (axes[i] != VS_AXIS_ENGINE && went_along(book->result->sweep, axes[i], &c->listed) &&
-            vs_differ_words(&book->arena, map->points, map->count, axes[i], &c->words))
+            vs_differ_words(&book->arena, map->points, map->count, axes[i], &c->words)) {
+            c->effect = effect_of(map, c);
             count += c->words.count <= WORDS_MOST;
+        }
     }
     if (count < 2)
         return false;

@@ -6,7 +6,7 @@
 #include "report/misfits.h"
 #include "report/plot/differ.h"
 
-enum { TOP = 20, OOM_ROWS = 6 };
+enum { TOP = 20, MISSES = 3 }; /* a third of the rows, and those that nothing else fills */
 
 /* Axes that say where things are. */
 static const enum vs_axis PLACES[] = {
@@ -75,8 +75,9 @@ static bool pick(struct vs_book *book, struct vs_plot_rows *rows, const struct v
     const size_t axis_count = places_find(book, axes), top = book->top > 0 ? book->top : TOP;
     size_t count;
     const struct vs_outcome *const *points = vs_result_points(book->result, &count);
-    size_t misses = group_count < OOM_ROWS ? group_count : OOM_ROWS;
-    misses = misses < top / 2 + 1 ? misses : top / 2 + 1;
+    const size_t spare = top > rows->fits ? top - rows->fits : 0;
+    size_t misses = spare > top / MISSES ? spare : top / MISSES > 0 ? top / MISSES : 1;
+    misses = misses < group_count ? misses : group_count;
     rows->fits_shown = top > misses ? top - misses : 0;
     rows->fits_shown = rows->fits_shown < rows->fits ? rows->fits_shown : rows->fits;
     for (size_t i = 0; i < rows->fits_shown + misses; i++) {
