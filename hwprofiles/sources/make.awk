@@ -229,10 +229,7 @@ function host() {
     number_line("  ", "sockets", "sockets", "", 1)
     if (cell["flops_per_core"] == "")
         cell["flops_per_core"] = "78 [measured: @fit-cpu-gemm]"
-    if (cell["attention"] == "")
-        cell["attention"] = "129 [measured: @fit-cpu-attention]"
     number_line("  ", "flops_per_core", "flops_per_core", "e9", 1)
-    number_line("  ", "attention_flops", "attention", "e9", 1)
     string_line("  ", "link", cell["link"])
     string_line("  ", "storage", cell["storage"])
     end_file()

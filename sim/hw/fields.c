@@ -69,7 +69,6 @@ const struct vs_field vs_host_fields[] = {
     HOST(cores, true, 1, 65536),
     HOST(sockets, true, 1, 1024),
     HOST(flops_per_core, true, FLOPS_LOW, 1e15),
-    HOST(attention_flops, true, FLOPS_LOW, FLOPS_HIGH),
     HOST(reserved_bytes, false, 0, MEMORY_HIGH),
 };
 const size_t vs_host_field_count = COUNT_OF(vs_host_fields);

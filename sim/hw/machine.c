@@ -257,6 +257,19 @@ static bool settle(struct building *b, struct vs_err *err) {
     return true;
 }
 
+/* Devices form nodes of the size that the first one's file states, unless the request says how
+ * many nodes there are. */
+static bool settle_nodes(struct building *b, struct vs_err *err) {
+    size_t count = b->choice.device_count;
+    unsigned nodes = b->request->nodes;
+    if (nodes > 0 && (count == 0 || count % nodes != 0))
+        return vs_err_at(err, NULL, 0, 0, "--nodes %u: %zu devices do not fill so many equal nodes",
+                         nodes, count);
+    double size = b->choice.piece_count > 0 ? b->choice.pieces[0].device->node_gpus.value : 1;
+    b->machine->node_devices = nodes > 0 ? (unsigned)(count / nodes) : (unsigned)size;
+    return true;
+}
+
 static bool settle_net(struct building *b, struct vs_err *err) {
     struct vs_num *net = &b->machine->net_bytes_per_s;
     const struct vs_device *first = b->choice.piece_count > 0 ? b->choice.pieces[0].device : NULL;
@@ -266,7 +279,7 @@ static bool settle_net(struct building *b, struct vs_err *err) {
     }
     if (!vs_board_net(b->arena, &b->board, first ? first->arch.name : NULL, net, err))
         return false;
-    if (!first || (double)b->choice.device_count <= first->node_gpus.value || !vs_num_known(*net))
+    if (!first || b->choice.device_count <= b->machine->node_devices || !vs_num_known(*net))
         return true;
     char rate[VS_UNIT_TEXT];
     return assume(b,
@@ -304,6 +317,8 @@ static const char *full_name(struct building *b, struct vs_err *err) {
         vs_text_add(&text, "cpu");
     if (!is_unified(b))
         vs_text_printf(&text, " in %s", b->board.name);
+    if (q->nodes > 0)
+        vs_text_printf(&text, ", %u node%s", q->nodes, q->nodes == 1 ? "" : "s");
     if (q->host || b->choice.host)
         vs_text_printf(&text, ", host %s", b->host->name);
     if (q->ram_bytes > 0)
@@ -352,7 +367,8 @@ bool vs_machine_load(struct vs_arena *arena, const struct vs_machine_request *re
     if (!vs_hw_choose(arena, request->hw, request->gpus, &b.choice, err) || !read_board(&b, err) ||
         !read_parts(&b, err))
         goto out;
-    if (!apply_overrides(&b, err) || !settle(&b, err) || !settle_net(&b, err) || !finish(&b, err))
+    if (!apply_overrides(&b, err) || !settle(&b, err) || !settle_nodes(&b, err) ||
+        !settle_net(&b, err) || !finish(&b, err))
         goto out;
     *machine = b.machine;
     ok = true;

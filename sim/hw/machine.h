@@ -63,8 +63,7 @@ struct vs_host {
     struct vs_num measured_bytes_per_s; /* a measured read rate of the whole host, if any */
     struct vs_num read_fraction;        /* what CPU kernels reach of bandwidth */
     struct vs_num cores, sockets,
-        flops_per_core;            /* 4-bit/AVX-class GEMM rate of one core, FLOP/s */
-    struct vs_num attention_flops; /* CPU attention over a cache, whole host */
+        flops_per_core; /* 4-bit/AVX-class GEMM rate of one core, FLOP/s */
     struct vs_num
         reserved_bytes;  /* what the system keeps; the machine file's where the host has none */
     const char *link;    /* of the board's widest slot; NULL = that of the machine file */
@@ -98,6 +97,7 @@ struct vs_machine {
     const struct vs_link *link; /* of every device; NULL with unified memory */
     const struct vs_storage *storage;
     struct vs_num net_bytes_per_s; /* per node, one way */
+    unsigned node_devices;         /* that stand in one node; more than there are with one node */
     bool unified;                  /* CPU and GPU share one memory: capacity and bandwidth */
     const char *const *assumed;    /* sentences such as "capacity assumed (0.98 x label)" */
     size_t assumed_count;
@@ -114,6 +114,7 @@ struct vs_machine_request {
     uint64_t ram_bytes;     /* 0 = the host's; with unified memory: the memory's size (usable by the
                                arch's rule) */
     double net_bytes_per_s; /* 0 = the machine's own */
+    unsigned nodes;         /* 0 = as many as the devices fill */
     const struct vs_override
         *overrides; /* those whose path begins with device., arch., host., link., storage. */
     size_t override_count;

@@ -136,7 +136,7 @@ bool vs_catalog_machine(struct vs_catalog *catalog, const struct vs_values *v,
                         const struct vs_settings *settings, const struct vs_machine **machine,
                         struct vs_err *err) {
     static const enum vs_axis AXES[] = {VS_AXIS_HW,      VS_AXIS_GPUS, VS_AXIS_HOST, VS_AXIS_LINK,
-                                        VS_AXIS_STORAGE, VS_AXIS_RAM,  VS_AXIS_NET};
+                                        VS_AXIS_STORAGE, VS_AXIS_RAM,  VS_AXIS_NET,  VS_AXIS_NODES};
     struct vs_text text = {0};
     for (size_t i = 0; i < sizeof AXES / sizeof *AXES; i++)
         vs_text_printf(&text, "%s|", v->at[AXES[i]].text ? v->at[AXES[i]].text : "");
@@ -153,7 +153,8 @@ bool vs_catalog_machine(struct vs_catalog *catalog, const struct vs_values *v,
                                          .link = v->at[VS_AXIS_LINK].text,
                                          .storage = v->at[VS_AXIS_STORAGE].text,
                                          .ram_bytes = (uint64_t)vs_count(v, VS_AXIS_RAM),
-                                         .net_bytes_per_s = vs_real(v, VS_AXIS_NET)};
+                                         .net_bytes_per_s = vs_real(v, VS_AXIS_NET),
+                                         .nodes = (unsigned)vs_count(v, VS_AXIS_NODES)};
     return split_overrides(catalog, settings, &request, err) &&
            vs_machine_load(catalog->arena, &request, machine, err) &&
            store(catalog, KIND_MACHINE, key, *machine, err);

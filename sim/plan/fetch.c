@@ -32,20 +32,38 @@ uint64_t vs_largest_fetch_bytes(const struct vs_plan *plan, int32_t unit) {
     return most;
 }
 
-/* What lives on disk is read before it is copied. */
-static void read_from_disk(struct vs_emit *e, int32_t unit) {
-    double bytes = 0;
-    for (size_t i = 0; i < e->plan->weight_count; i++) {
-        const struct vs_weight *w = &e->plan->weights[i];
-        if (w->tensor->layer == unit && w->home == VS_HOME_STORAGE)
-            bytes += (double)w->bytes;
-    }
+static void read_from_disk(struct vs_emit *e, const char *what, int32_t unit, double bytes) {
     if (bytes > 0)
         vs_emit_after(e, vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_STORAGE_READ,
                                                        .lane = VS_LANE_STORAGE,
-                                                       .what = "read layer",
+                                                       .what = what,
                                                        .layer = unit,
                                                        .bytes = bytes}));
+}
+
+static double bytes_on_disk(const struct vs_plan *plan, int32_t unit) {
+    double bytes = 0;
+    for (size_t i = 0; i < plan->weight_count; i++) {
+        const struct vs_weight *w = &plan->weights[i];
+        if (w->tensor->layer == unit && w->home == VS_HOME_STORAGE)
+            bytes += (double)w->bytes;
+    }
+    return bytes;
+}
+
+vs_buffer_id vs_emit_weight_copy(struct vs_emit *e, const struct vs_weight *w) {
+    const char *what = w->tensor->name;
+    if (!e->plan->streaming || vs_on_gpu(w->home))
+        return VS_NO_BUFFER;
+    vs_buffer_id copy = vs_emit_take(e, VS_TAG_STREAMED, what, w->tensor->layer, w->bytes);
+    read_from_disk(e, what, w->tensor->layer, w->home == VS_HOME_STORAGE ? (double)w->bytes : 0);
+    vs_emit_after(e, vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_COPY,
+                                                   .lane = VS_LANE_H2D,
+                                                   .what = what,
+                                                   .layer = w->tensor->layer,
+                                                   .bytes = (double)w->bytes,
+                                                   .pinned = e->plan->pinned}));
+    return copy;
 }
 
 /* Each rank brings its shard from the host, if it lives there; then the ranks gather. */
@@ -53,7 +71,7 @@ vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes) {
     const struct vs_plan *plan = e->plan;
     vs_op_id done = VS_NO_OP;
     bool from_host = plan->streaming;
-    read_from_disk(e, unit);
+    read_from_disk(e, "read layer", unit, bytes_on_disk(plan, unit));
     if (from_host)
         done =
             vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_COPY,
@@ -115,8 +133,11 @@ static void copy(struct vs_fetch *f, struct vs_emit *e, uint32_t use) {
     if (use > f->overlap)
         vs_emit_after(e, f->done[use - f->overlap - 1]);
     enum vs_tag tag = plan->gather_units ? VS_TAG_GATHERED : VS_TAG_STREAMED;
+    uint8_t device = e->device;
+    e->device = plan->layers[layer].device;
     f->held[use] = vs_emit_take(e, tag, "layer weights", (int32_t)layer, bytes);
     f->copied[use] = vs_emit_unit_copy(e, (int32_t)layer, bytes);
+    e->device = device;
 }
 
 void vs_fetch_need(struct vs_fetch *f, struct vs_emit *e, uint32_t use) {

@@ -30,5 +30,8 @@ uint64_t vs_unit_fetch_bytes(const struct vs_plan *plan, int32_t unit);
 uint64_t vs_largest_fetch_bytes(const struct vs_plan *plan, int32_t unit);
 /* Brings them: over the link, from the other ranks, or both. Returns the last operation. */
 vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes);
+/* The same for one tensor outside the layers of a plan that streams, in front of its only use: the
+ * caller gives the copy back. VS_NO_BUFFER where it lives on the GPU. */
+vs_buffer_id vs_emit_weight_copy(struct vs_emit *e, const struct vs_weight *w);
 
 #endif

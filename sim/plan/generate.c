@@ -76,7 +76,7 @@ static void take_latent_halves(struct vs_emit *e) {
 
 static void take_compute_buffers(struct vs_emit *e) {
     const struct vs_plan *plan = e->plan;
-    size_t devices = plan->c->machine->device_count;
+    size_t devices = plan->ranks > 1 ? 1 : plan->c->machine->device_count;
     for (size_t d = 0; d < devices; d++) {
         struct vs_compute_buffer b = vs_compute_buffer(plan, (uint8_t)d);
         take_in(e, VS_HOME_GPU + (unsigned)d, VS_TAG_WORKSPACE, "compute buffer", b.bytes);

@@ -139,6 +139,8 @@ static void load_as_one(struct vs_emit *e) {
     uint64_t bytes[VS_HOME_COUNT] = {0};
     for (size_t i = 0; i < plan->weight_count; i++)
         add_by_home(plan, &plan->weights[i], bytes);
+    if (vs_plan_maps_weights(plan->c) && (double)bytes[VS_HOME_HOST] > plan->pages.room)
+        bytes[VS_HOME_HOST] = (uint64_t)plan->pages.room;
     for (unsigned home = 0; home < VS_HOME_COUNT; home++) {
         if (home == VS_HOME_STORAGE)
             continue;

@@ -174,14 +174,18 @@ static void host_work(struct vs_pass *p, uint32_t layer, vs_weight_filter wanted
                       const char *what) {
     const struct vs_layer *l = &p->plan->layers[layer];
     double bytes = bytes_of(p, layer, wanted);
+    bool experts = wanted == host_expert;
+    double missing = vs_pass_missing(p, experts);
     if (bytes <= 0)
         return;
-    if (!vs_plan_takes_over(p->plan, p->tokens, wanted == host_expert)) {
+    if (!vs_plan_takes_over(p->plan, p->tokens, experts)) {
         vs_pass_go_to_cpu(p, true, (int32_t)layer);
+        vs_pass_page_in(p, (int32_t)layer, bytes * share * missing);
         vs_pass_matrices(p, l->first_weight, l->weight_count, wanted, what);
         return;
     }
     vs_pass_go_to_cpu(p, false, (int32_t)layer);
+    vs_pass_page_in(p, (int32_t)layer, bytes * share * missing);
     vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
     vs_op_id copied = vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_COPY,
                                                         .lane = VS_LANE_H2D,
@@ -250,19 +254,31 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
 static void head_pass(struct vs_pass *p) {
     size_t head = vs_plan_head(p->plan);
     const struct vs_weight *w = &p->plan->weights[head];
-    if (vs_on_gpu(w->home))
-        hop(p, (uint8_t)(w->home - VS_HOME_GPU), -1);
+    if (vs_on_gpu(w->home) || p->plan->streaming)
+        hop(p, vs_on_gpu(w->home) ? (uint8_t)(w->home - VS_HOME_GPU) : 0, -1);
     vs_pass_go_to_cpu(p, !vs_on_gpu(w->home) && !p->plan->streaming, -1);
+    if (p->on_cpu)
+        vs_pass_page_in(p, -1, (double)w->bytes * vs_pass_missing(p, false));
     uint64_t rows =
         vs_pass_rule(p, "prefill_logits", "all") ? p->tokens : p->batch + p->chunk.sequences;
     uint64_t tokens = p->tokens;
-    vs_buffer_id logits = VS_NO_BUFFER;
+    vs_buffer_id logits = VS_NO_BUFFER, copy = vs_emit_weight_copy(&p->e, w);
     if (p->torch)
         logits = vs_emit_take(&p->e, VS_TAG_LOGITS, "logits", -1, rows * p->m->vocab * 6);
     p->tokens = rows;
     vs_pass_matrices(p, head, 1, any, "lm_head");
     p->tokens = tokens;
     vs_emit_give(&p->e, logits);
+    vs_emit_give(&p->e, copy);
+}
+
+/* Token embeddings that live elsewhere come whole, as modules do. */
+static void embedding_pass(struct vs_pass *p) {
+    for (size_t i = 0; i < p->plan->weight_count; i++) {
+        const struct vs_weight *w = &p->plan->weights[i];
+        if (w->tensor->role == VS_ROLE_EMBED)
+            vs_emit_give(&p->e, vs_emit_weight_copy(&p->e, w));
+    }
 }
 
 void vs_pass_layers(struct vs_pass *p, bool head) {
@@ -272,6 +288,7 @@ void vs_pass_layers(struct vs_pass *p, bool head) {
     }
     p->on_cpu = p->plan->layers[0].on_cpu && !takes_over(p);
     p->e.device = 0;
+    embedding_pass(p);
     for (uint32_t layer = 0; layer < p->m->layers && !p->e.failed; layer++) {
         vs_fetch_need(&p->fetch, &p->e, layer);
         layer_pass(p, layer);

@@ -55,6 +55,12 @@ typedef bool (*vs_weight_filter)(const struct vs_weight *w);
 void vs_pass_matrices(struct vs_pass *p, size_t first, size_t count, vs_weight_filter wanted,
                       const char *what);
 
+/* Share of the touches of mapped host weights that find the page gone: of experts, or of what every
+ * token needs. */
+double vs_pass_missing(const struct vs_pass *p, bool experts);
+/* Reads so many bytes of mapped weights; what touches them waits. */
+void vs_pass_page_in(struct vs_pass *p, int32_t layer, double bytes);
+
 /* Share of a layer's experts that the tokens of this pass touch; 1 for dense layers. */
 double vs_pass_touched(const struct vs_pass *p);
 

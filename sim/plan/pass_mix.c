@@ -1,4 +1,6 @@
 /* What lets tokens see each other: attention over a cache, or a recurrence over a state. */
+#include <stdio.h>
+
 #include "hw/machine.h"
 #include "plan/pass.h"
 
@@ -84,6 +86,40 @@ static void unpack(struct vs_pass *p, uint32_t layer) {
                                    .launches = vs_pass_launches(p)});
 }
 
+/* A number of the CPU's attention kernels: of the kind that runs, else of all. */
+static double cpu_kernel_number(const struct vs_pass *p, const char *name, double fallback) {
+    bool naive = p->plan->attention == VS_ATTENTION_NAIVE;
+    char full[64];
+    double number = vs_pass_number(p, name, fallback);
+    snprintf(full, sizeof full, "%s_%s", name, naive ? "naive" : "fused");
+    number = vs_pass_number(p, full, number);
+    if (p->few)
+        return number;
+    snprintf(full, sizeof full, "%s_%s_batch", name, naive ? "naive" : "fused");
+    return vs_pass_number(p, full, number);
+}
+
+/* Fused kernels deal out the heads of all new tokens to the threads that were asked for, whole:
+ * threads without one in the last round wait, and more threads than cores share those. */
+static double idle_threads(const struct vs_pass *p) {
+    uint64_t asked = (uint64_t)vs_count(&p->plan->c->axes, VS_AXIS_CPU_THREADS);
+    uint64_t threads = asked > 0 ? asked : vs_plan_cpu_threads(p->plan->c);
+    uint64_t rows = p->m->heads * p->tokens, rounds = (rows + threads - 1) / threads;
+    if (p->plan->attention == VS_ATTENTION_NAIVE ||
+        !vs_pass_rule(p, "cpu_fused_attention", "by_head"))
+        return 1;
+    return (double)(rounds * threads) / (double)rows;
+}
+
+/* What attention costs the CPU, in FLOPs of matrix kernels: some for each FLOP, some for each
+ * pair of a query head and a cell, however long the head: a call, a mask, a row unpacked. */
+static double cpu_attention_work(const struct vs_pass *p, uint32_t layer, double reach) {
+    double pairs = (double)p->tokens * reach, heads = (double)p->m->heads;
+    return idle_threads(p) * pairs *
+           (cpu_kernel_number(p, "cpu_attention_work", 1) * pair_flops(p, layer) +
+            cpu_kernel_number(p, "cpu_attention_cell", 0) * heads);
+}
+
 static void attend(struct vs_pass *p, uint32_t layer) {
     unpack(p, layer);
     bool naive = p->plan->attention == VS_ATTENTION_NAIVE;
@@ -99,6 +135,7 @@ static void attend(struct vs_pass *p, uint32_t layer) {
         bool rows = !p->few && vs_pass_rule(p, "cpu_batch_attention", "gemm");
         op.kind = rows ? VS_WORK_CPU_GEMM : VS_WORK_CPU_ATTENTION;
         op.lane = VS_LANE_CPU;
+        op.flops = rows ? op.flops : cpu_attention_work(p, layer, reach);
         op.launches = 0;
         op.bytes = cache_bytes(p, layer, p->cells);
     } else if (p->few) {
@@ -150,11 +187,12 @@ static void attention(struct vs_pass *p, uint32_t layer) {
 static void recurrence(struct vs_pass *p, uint32_t layer) {
     const struct vs_type *fp32 = vs_type_find("fp32");
     double state = (double)vs_state_layer_bytes(p->m, layer, fp32, fp32);
+    double work = p->on_cpu ? vs_pass_number(p, "cpu_recurrence_work", 1) : 1;
     vs_emit_op(&p->e, &(struct vs_op){.kind = p->on_cpu ? VS_WORK_CPU_ATTENTION : VS_WORK_ELEMENT,
                                       .lane = p->on_cpu ? VS_LANE_CPU : VS_LANE_COMPUTE,
                                       .what = "recurrence",
                                       .layer = (int32_t)layer,
-                                      .flops = (double)p->tokens * state,
+                                      .flops = (double)p->tokens * state * work,
                                       .bytes = 2 * (double)(p->batch + p->chunk.sequences) * state,
                                       .kernels = 1,
                                       .launches = p->on_cpu ? 0 : vs_pass_launches(p)});

@@ -95,12 +95,36 @@ uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only
     return params;
 }
 
+double vs_node_devices(const struct vs_case *c) {
+    bool network =
+        c->task == VS_TASK_TRAIN || vs_streq(vs_engine_rule(c->engine, "multi_node", "on"), "on");
+    size_t devices = network ? c->machine->node_devices : c->machine->device_count;
+    return devices > 0 ? (double)devices : 1;
+}
+
+bool vs_maps_devices(const struct vs_case *c) {
+    return c->task == VS_TASK_GENERATE && c->machine->device_count > 0 && !c->machine->unified &&
+           vs_streq(vs_engine_rule(c->engine, "placement", "layers"), "device_map");
+}
+
 double vs_plan_layer_bytes(const struct vs_plan *plan, uint32_t layer) {
     const struct vs_layer *l = &plan->layers[layer];
     double bytes = 0;
     for (uint32_t i = 0; i < l->weight_count; i++)
         bytes += (double)plan->weights[l->first_weight + i].bytes;
     return bytes;
+}
+
+bool vs_plan_maps_weights(const struct vs_case *c) {
+    return vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk") &&
+           vs_streq(vs_engine_rule(c->engine, "offload_disk", "streamed"), "mapped");
+}
+
+uint64_t vs_plan_cpu_threads(const struct vs_case *c) {
+    uint64_t cores = (uint64_t)c->machine->host->cores.value;
+    uint64_t asked = (uint64_t)vs_count(&c->axes, VS_AXIS_CPU_THREADS);
+    uint64_t threads = asked > 0 && asked < cores ? asked : cores;
+    return threads > 0 ? threads : 1;
 }
 
 size_t vs_plan_head(const struct vs_plan *plan) {

@@ -208,6 +208,12 @@ struct vs_block {
     bool attention_on_cpu; /* decode attention over what the GPU does not hold */
 };
 
+/* Host weights that are pages of their file, in bytes: those that every token needs, those of
+ * experts, and what host memory has room for. */
+struct vs_pages {
+    double every, experts, room;
+};
+
 struct vs_plan {
     const struct vs_case *c;
     struct vs_arena
@@ -221,6 +227,7 @@ struct vs_plan {
 
     /* what every task has */
     enum vs_attention_kind attention;
+    bool mapped;          /* a device map has placed every module */
     bool streaming;       /* layers whose home is not the GPU are copied at each use */
     bool pinned;          /* host copies of weights are page-locked */
     unsigned prefetch;    /* layers fetched ahead */
@@ -253,6 +260,7 @@ struct vs_plan {
     vs_buffer_id *kv_held; /* growing cache: K and V of each layer as they are now */
     uint64_t step_tokens;  /* whole prompts that one step takes: as many as have so many tokens */
     struct vs_block block;
+    struct vs_pages pages;
     uint64_t ubatch; /* tokens of one prefill pass; 0 = the whole prompt */
 
     /* training */
@@ -281,8 +289,19 @@ void vs_plan_release(struct vs_plan *plan);
 /* Adds a buffer; VS_NO_BUFFER when memory runs out. */
 vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer);
 
+/* Devices of the case that stand in one node: all of them where the engine knows no network.
+ * At least 1. */
+double vs_node_devices(const struct vs_case *c);
+/* Does the engine place the modules of this case by a device map? */
+bool vs_maps_devices(const struct vs_case *c);
 /* Bytes of all weights of a layer, as stored. */
 double vs_plan_layer_bytes(const struct vs_plan *plan, uint32_t layer);
+
+/* Are host weights mapped from their file? */
+bool vs_plan_maps_weights(const struct vs_case *c);
+
+/* Threads that work on the CPU: --cpu-threads, at most one for each core; at least 1. */
+uint64_t vs_plan_cpu_threads(const struct vs_case *c);
 
 /* Index of the output matrix: the embeddings where they are tied. */
 size_t vs_plan_head(const struct vs_plan *plan);

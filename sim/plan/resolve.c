@@ -177,6 +177,11 @@ static bool check_machine(const struct vs_machine *m, const struct vs_engine *en
         train ? vs_streq(vs_engine_rule(engine, "ranks", "off"), "on")
               : vs_engine_supports(engine, task, "split",
                                    v->at[VS_AXIS_SPLIT].text ? v->at[VS_AXIS_SPLIT].text : "layer");
+    if (!train && vs_count(v, VS_AXIS_NODES) > 1 &&
+        !vs_streq(vs_engine_rule(engine, "multi_node", "on"), "on"))
+        return vs_err_at(err, NULL, 0, 0,
+                         "--nodes %lld: engine '%s' runs on the devices of one node; expected 1",
+                         (long long)vs_count(v, VS_AXIS_NODES), engine->name);
     if (m->device_count > 1 && !several)
         return vs_err_at(err, NULL, 0, 0,
                          "%s: several devices are not modelled yet for engine '%s'; expected one",
@@ -227,6 +232,34 @@ static bool check_formats(const struct vs_values *v, struct vs_err *err) {
            vs_format_parse(v->at[VS_AXIS_WEIGHTS].text, &format, err);
 }
 
+/* --experts-used is a word for one of the model's numbers. */
+static bool load_model(struct vs_catalog *catalog, const struct vs_values *v,
+                       const struct vs_settings *settings, const struct vs_model **model,
+                       struct vs_err *err) {
+    const char *name = v->at[VS_AXIS_MODEL].text, *used = v->at[VS_AXIS_EXPERTS_USED].text;
+    struct vs_arena *arena = vs_catalog_arena(catalog);
+    const char **paths, **values;
+    if (!used)
+        return vs_catalog_model(catalog, name, settings, model, err);
+    paths = VS_NEW_ARRAY(arena, const char *, settings->count + 1);
+    values = VS_NEW_ARRAY(arena, const char *, settings->count + 1);
+    if (!paths || !values)
+        return vs_err_nomem(err);
+    for (size_t i = 0; i < settings->count; i++) {
+        paths[i] = settings->paths[i];
+        values[i] = settings->values[i];
+    }
+    paths[settings->count] = "model.experts_active";
+    values[settings->count] = used;
+    const struct vs_settings more = {paths, values, settings->count + 1};
+    if (!vs_catalog_model(catalog, name, settings, model, err))
+        return false;
+    if ((*model)->experts < (uint64_t)vs_count(v, VS_AXIS_EXPERTS_USED))
+        return vs_err_at(err, NULL, 0, 0, "--experts-used %s: model '%s' has %u experts", used,
+                         (*model)->name, (*model)->experts);
+    return vs_catalog_model(catalog, name, &more, model, err);
+}
+
 bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
                 const struct vs_settings *settings, struct vs_case *out, struct vs_err *err) {
     const struct vs_workload *workload;
@@ -244,7 +277,7 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
     c->task = task_of(task);
     if (!refuse_strangers(&v, task, err) || !drop_meaningless(&v, err) || !check_formats(&v, err) ||
         !vs_catalog_machine(catalog, &v, settings, &c->machine, err) ||
-        !vs_catalog_model(catalog, v.at[VS_AXIS_MODEL].text, settings, &c->model, err) ||
+        !load_model(catalog, &v, settings, &c->model, err) ||
         !take_stored_format(catalog, c->model, task, &v, err))
         return false;
     if (!v.at[VS_AXIS_ENGINE].text &&

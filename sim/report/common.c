@@ -190,27 +190,28 @@ void vs_report_words(struct vs_text *out, const char *const *words, size_t count
     }
 }
 
+static void put_options(struct vs_text *out, const struct vs_axis_word *words, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!words[i].word || words[i].word[0] == '\0')
+            continue;
+        vs_text_printf(out, " --%s ", words[i].axis);
+        put_quoted(out, words[i].word);
+    }
+}
+
 void vs_report_command(struct vs_text *out, const struct vs_outcome *outcome) {
     if (outcome->command) {
         vs_put(out, outcome->command);
         return;
     }
-    const struct vs_axis_word names[] = {{"hw", outcome->hw},
-                                         {"model", outcome->model},
+    const struct vs_axis_word hw = {"hw", outcome->hw};
+    const struct vs_axis_word names[] = {{"model", outcome->model},
                                          {"engine", outcome->engine},
                                          {"engine-version", outcome->engine_version},
                                          {"task", outcome->task}};
-    const size_t name_count = sizeof names / sizeof names[0];
     vs_text_add(out, "vramsim run");
-    for (size_t i = 0; i < name_count + outcome->strategy_count; i++) {
-        const struct vs_axis_word *word =
-            i < name_count ? &names[i] : &outcome->strategy[i - name_count];
-        bool said = vs_streq(word->axis, "workload");
-        for (size_t n = 0; i >= name_count && n < name_count; n++)
-            said = said || vs_streq(word->axis, names[n].axis);
-        if (said || !word->word || word->word[0] == '\0')
-            continue;
-        vs_text_printf(out, " --%s ", word->axis);
-        put_quoted(out, word->word);
-    }
+    put_options(out, &hw, 1);
+    put_options(out, outcome->parts, outcome->part_count);
+    put_options(out, names, sizeof names / sizeof names[0]);
+    put_options(out, outcome->strategy, outcome->strategy_count);
 }

@@ -91,6 +91,7 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
     r->kv_cap[0] = clocks * number(s, "kv_cap_fused", 0);
     r->kv_cap[1] = clocks * number(s, "kv_cap_naive", 0);
     r->dequant_cap = clocks * number(s, "dequant_cap", 0);
+    r->element_cap = clocks * number(s, "element_cap", 0);
     for (int i = 0; i <= VS_CLASS_FP8; i++)
         r->read_cap[i] = clocks * number_of_class(s, "read_cap", i, 0);
 }
@@ -125,9 +126,10 @@ static void link_rates(struct vs_rates *r, const struct source *s, const struct 
 
 /* The bus bandwidth of a ring over all devices: NVLink inside a node, the link through the host
  * without it, the network where there are several nodes. */
-static void peer_rates(struct vs_rates *r, const struct source *s, const struct vs_machine *m) {
+static void peer_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
+    const struct vs_machine *m = c->machine;
     double peer = m->device_count > 0 ? vs_num_or(m->devices[0]->peer_bytes_per_s, 0) : 0;
-    double per_node = m->device_count > 0 ? m->devices[0]->node_gpus.value : 8;
+    double per_node = vs_node_devices(c);
     double bus = peer > 0 ? peer * number(s, "peer_fraction", 1)
                           : r->capacity[VS_PART_H2D] * number(s, "host_staged_fraction", 1);
     r->ranks = m->device_count > 1 ? (double)m->device_count : 1;
@@ -145,21 +147,25 @@ static void peer_rates(struct vs_rates *r, const struct source *s, const struct 
     r->collective_s = number(s, "collective_s", 0) + (r->ranks - 1) * rank_s;
 }
 
+/* Ranks that share the layers of one sequence work on the host's part at the same time: the one
+ * that is simulated has its share of the processor and of what it reads. */
+static double ranks_on_host(const struct vs_rates *r, const struct vs_case *c) {
+    return c->task == VS_TASK_GENERATE && vs_count(&c->axes, VS_AXIS_TP) > 1 ? r->node_ranks : 1;
+}
+
 static void host_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
     const struct vs_host *h = c->machine->host;
-    double bandwidth = h->bandwidth_bytes_per_s.value;
-    double read = vs_num_or(h->measured_bytes_per_s, bandwidth * h->read_fraction.value);
-    double cores = h->cores.value;
-    double threads = (double)vs_count(&c->axes, VS_AXIS_CPU_THREADS);
-    if (threads > 0 && threads < cores)
-        cores = threads;
+    double bandwidth = h->bandwidth_bytes_per_s.value, ranks = ranks_on_host(r, c);
+    double read = vs_num_or(h->measured_bytes_per_s, bandwidth * h->read_fraction.value) / ranks;
     r->capacity[VS_PART_HOST_MEMORY] =
         c->machine->unified ? r->capacity[VS_PART_MEMORY] : bandwidth;
     r->host_fraction = read / r->capacity[VS_PART_HOST_MEMORY] * number(s, "cpu_read_scale", 1);
-    r->cpu_flops = cores * h->flops_per_core.value * number(s, "cpu_gemm_scale", 1);
+    double plain = (double)vs_plan_cpu_threads(c) * h->flops_per_core.value / ranks;
+    r->cpu_flops = plain * number(s, "cpu_gemm_scale", 1);
     if (vs_is(&c->axes, VS_AXIS_REPACK, "on"))
         r->cpu_flops *= number(s, "cpu_repack_scale", 1);
-    r->cpu_attention_flops = h->attention_flops.value * number(s, "cpu_attention_scale", 1);
+    r->cpu_plain_fraction = plain / r->cpu_flops;
+    r->cpu_cache_rate = number(s, "cpu_cache_bytes_per_s", 0);
     r->storage_fraction = number(s, "storage_fraction", 1);
     r->capacity[VS_PART_HOST_COMPUTE] = r->cpu_flops;
     r->capacity[VS_PART_STORAGE] =
@@ -175,7 +181,7 @@ void vs_rates_init(struct vs_rates *r, const struct vs_case *c, size_t device) {
     else
         r->capacity[VS_PART_COMPUTE] = r->capacity[VS_PART_MEMORY] = 1;
     link_rates(r, &s, c);
-    peer_rates(r, &s, m);
+    peer_rates(r, &s, c);
     host_rates(r, &s, c);
     r->element_scale = number(&s, "element_scale", 1);
     r->adapter_scale = number(&s, "adapter_scale", 1);
@@ -304,7 +310,7 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         read_memory(&cost, r, op->bytes, r->kv_fraction[naive], r->kv_cap[naive]);
         break;
     case VS_WORK_ELEMENT:
-        need(&cost, VS_PART_MEMORY, op->bytes * r->element_scale / r->stream_fraction);
+        read_memory(&cost, r, op->bytes * r->element_scale, r->stream_fraction, r->element_cap);
         break;
     case VS_WORK_ADAPTER:
         need(&cost, VS_PART_MEMORY, op->bytes * r->adapter_scale / r->stream_fraction);
@@ -336,7 +342,9 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         break;
     case VS_WORK_CPU_ATTENTION:
         need(&cost, host_memory(r), op->bytes / r->host_fraction);
-        need(&cost, VS_PART_HOST_COMPUTE, op->flops / r->cpu_attention_flops * r->cpu_flops);
+        need(&cost, VS_PART_HOST_COMPUTE,
+             r->cpu_cache_rate > 0 ? op->bytes / r->cpu_cache_rate * r->cpu_flops
+                                   : op->flops / r->cpu_plain_fraction);
         break;
     case VS_WORK_STORAGE_READ:
         need(&cost, VS_PART_STORAGE, op->bytes / r->storage_fraction);

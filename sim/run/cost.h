@@ -50,7 +50,7 @@ struct vs_rates {
     double element_scale, adapter_scale;
     double kv_fraction[2], kv_cap[2];  /* fused, naive; caps in bytes/s, 0 = none */
     double read_cap[VS_CLASS_FP8 + 1]; /* bytes/s that kernels of a type class take in; 0 = none */
-    double dequant_cap;
+    double dequant_cap, element_cap;   /* the same of dequantization and element-wise kernels */
     double kernel_s, launch_s;
     double ranks, collective_s;  /* of a collective: participants, start */
     double node_ranks, node_bus; /* participants inside a node, and the bus that they have there */
@@ -59,7 +59,9 @@ struct vs_rates {
     double hop_slowdown; /* from device to device through the host, against a copy to one device */
     double pinned_slowdown, storage_fraction; /* of copies and reads by the engine's own code */
     double pageable_slowdown, link_latency_s; /* pinned rate / pageable rate */
-    double host_fraction, cpu_flops, cpu_attention_flops;
+    double host_fraction, cpu_flops;
+    double cpu_plain_fraction; /* cores as their profile rates them, against the engine's kernels */
+    double cpu_cache_rate;     /* bytes/s of cache that attention takes in; 0 = its FLOPs count */
     bool unified;
 };
 void vs_rates_init(struct vs_rates *rates, const struct vs_case *c, size_t device);

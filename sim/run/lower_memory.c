@@ -8,7 +8,7 @@
 static uint64_t host_capacity(const struct vs_plan *plan) {
     const struct vs_machine *m = plan->c->machine;
     double bytes = vs_num_or(m->host->ram_bytes, 0) - vs_num_or(m->host->reserved_bytes, 0);
-    double per_node = m->device_count > 0 ? vs_num_or(m->devices[0]->node_gpus, 8) : 1;
+    double per_node = vs_node_devices(plan->c);
     double sharers = plan->ranks < per_node ? plan->ranks : per_node;
     return bytes > 0 ? (uint64_t)(bytes / sharers) : 0;
 }

@@ -101,6 +101,8 @@ struct vs_axis_word {
 struct vs_outcome {
     const char *hw, *machine, *model, *engine, *engine_version, *task;
     const char *arch;                    /* generation of the devices; "cpu" where there are none */
+    const struct vs_axis_word *parts; /* of the machine, as asked: gpus, host, ram, ... */
+    size_t part_count;
     const struct vs_axis_word *strategy; /* resolved axes that apply, in the order of the table */
     size_t strategy_count;
     const char *label;   /* strategy in words; set by sweep */

@@ -6,11 +6,28 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What the request said of the machine beside the device's name. */
+static bool describe_parts(struct vs_arena *arena, const struct vs_case *c,
+                           struct vs_outcome *out) {
+    static const enum vs_axis PARTS[] = {VS_AXIS_GPUS, VS_AXIS_NODES, VS_AXIS_NET,    VS_AXIS_HOST,
+                                         VS_AXIS_RAM,  VS_AXIS_LINK,  VS_AXIS_STORAGE};
+    enum { COUNT = sizeof PARTS / sizeof *PARTS };
+    struct vs_axis_word *words = VS_NEW_ARRAY(arena, struct vs_axis_word, COUNT);
+    if (!words)
+        return false;
+    for (size_t i = 0; i < COUNT; i++)
+        if (c->axes.at[PARTS[i]].text)
+            words[out->part_count++] =
+                (struct vs_axis_word){vs_axis_info(PARTS[i])->name, c->axes.at[PARTS[i]].text};
+    out->parts = words;
+    return true;
+}
+
 bool vs_point_describe(struct vs_arena *arena, const struct vs_case *c, struct vs_outcome *out,
                        struct vs_err *err) {
     const char *task = c->axes.at[VS_AXIS_TASK].text;
     struct vs_axis_word *words = VS_NEW_ARRAY(arena, struct vs_axis_word, VS_AXIS_COUNT);
-    if (!words)
+    if (!words || !describe_parts(arena, c, out))
         return vs_err_nomem(err);
     out->hw = c->machine->hw;
     out->machine = c->machine->name;
@@ -100,7 +117,7 @@ bool vs_point_fit_layers(struct vs_catalog *catalog, struct vs_case *c, struct v
     struct vs_search found = {0};
     struct vs_fit all;
     struct vs_arena *arena = vs_catalog_arena(catalog);
-    if (!vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "auto"))
+    if (!vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "auto") || vs_maps_devices(c))
         return true;
     bool ok = put(arena, &trial.axes, VS_AXIS_GPU_LAYERS, c->model->layers + 1, err) &&
               vs_point_fits(&scratch, &trial, &all, err);

@@ -2,10 +2,9 @@
  *   layer  a pipeline: layer i of those on GPUs goes to the first device whose cumulative share
  *          exceeds i / (their number, the output included); the output stands behind the last
  *          layer. By the rule "pipeline": "even" layers alone are counted, and token embeddings
- *          stand before the first. By "fill" (Accelerate's device map) each device takes layers
- * until it is full; the first keeps room for the largest layer, which may be brought to it row each
- * matrix in rows over all devices; cache, norms and buffers on the first Shares are those of
- * --tensor-split, else of free memory, as llama.cpp takes them. */
+ *          stand before the first. A device map has placed them already.
+ *   row    each matrix in rows over all devices; cache, norms and buffers on the first
+ * Shares are those of --tensor-split, else of free memory, as llama.cpp takes them. */
 #include "strategy/strategy.h"
 
 #include <stdlib.h>
@@ -85,44 +84,6 @@ static void split_layers(struct vs_plan *plan, const double *share, size_t n) {
     }
 }
 
-static double room_of(const struct vs_plan *plan, size_t device) {
-    const struct vs_device *d = plan->c->machine->devices[device];
-    double room = vs_num_or(d->memory.usable_bytes, 0) - vs_num_or(d->arch.context_torch_bytes, 0);
-    double largest = 0;
-    for (uint32_t l = 0; device == 0 && l < plan->c->model->layers; l++)
-        if (vs_plan_layer_bytes(plan, l) > largest)
-            largest = vs_plan_layer_bytes(plan, l);
-    return room - largest;
-}
-
-/* In the order of the model: token embeddings, layers, what follows them. */
-static void fill_devices(struct vs_plan *plan, size_t n) {
-    size_t device = 0;
-    double room = room_of(plan, 0);
-    for (size_t i = 0; i < plan->weight_count; i++)
-        if (plan->weights[i].tensor->role == VS_ROLE_EMBED)
-            room -= (double)plan->weights[i].bytes;
-    for (uint32_t l = 0; l < plan->c->model->layers; l++) {
-        if (plan->layers[l].home == VS_HOME_HOST)
-            continue;
-        double bytes = vs_plan_layer_bytes(plan, l);
-        if (bytes > room && device + 1 < n)
-            room = room_of(plan, ++device);
-        room -= bytes;
-        plan->layers[l].device = (uint8_t)device;
-        plan->layers[l].home = vs_gpu_home((unsigned)device);
-    }
-    for (size_t i = 0; i < plan->weight_count; i++) {
-        struct vs_weight *w = &plan->weights[i];
-        if (!vs_on_gpu(w->home))
-            continue;
-        bool enters = w->tensor->role == VS_ROLE_EMBED && !plan->c->model->tied_embeddings;
-        w->home = w->tensor->layer >= 0 ? plan->layers[w->tensor->layer].home
-                  : enters              ? VS_HOME_GPU
-                                        : vs_gpu_home((unsigned)device);
-    }
-}
-
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
     size_t n = c->machine->device_count;
@@ -141,9 +102,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     else if (!given_shares(plan, plan->shares, n, err))
         return false;
     plan->row_split = vs_is(&c->axes, VS_AXIS_SPLIT, "row");
-    if (vs_streq(vs_engine_rule(c->engine, "pipeline", "output"), "fill"))
-        fill_devices(plan, n);
-    else if (!plan->row_split)
+    if (!plan->row_split && !plan->mapped)
         split_layers(plan, plan->shares, n);
     return true;
 }

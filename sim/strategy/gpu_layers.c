@@ -1,6 +1,7 @@
 /* llama.cpp's split between GPUs and CPU: the last N layers live on the GPUs, the others in host
  * memory, where the CPU computes them unless they are streamed. N = layers + 1 moves the output
- * matrix too; token embeddings stay on the host unless they are the output matrix as well.
+ * matrix too; token embeddings stay on the host, or where they are the output matrix go where that
+ * goes.
  * --gpu-layers auto is resolved before a plan is made. */
 #include "strategy/strategy.h"
 
@@ -17,11 +18,12 @@ static uint32_t layers_on_gpu(const struct vs_case *c) {
 
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
-    if (c->task == VS_TASK_TRAIN)
+    if (c->task == VS_TASK_TRAIN || plan->mapped)
         return true;
     bool embed_on_host = vs_streq(vs_engine_rule(c->engine, "embeddings", "gpu"), "host");
-    bool cpu =
-        !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream") && !vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk");
+    bool streams =
+        vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream") || vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk");
+    bool cpu = !streams || vs_plan_maps_weights(c);
     uint32_t layers = c->model->layers, on_gpu = layers_on_gpu(c);
     uint32_t first = on_gpu < layers ? layers - on_gpu : 0;
     if (first > 0 && cpu && !vs_engine_supports(c->engine, "generate", "offload", "cpu"))
@@ -35,9 +37,9 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     }
     for (size_t i = 0; i < plan->weight_count; i++) {
         struct vs_weight *w = &plan->weights[i];
-        bool embed = w->tensor->role == VS_ROLE_EMBED;
+        bool lookup = w->tensor->role == VS_ROLE_EMBED && !c->model->tied_embeddings;
         if (w->tensor->layer >= 0 ? w->tensor->layer < (int32_t)first
-            : embed               ? embed_on_host && !c->model->tied_embeddings
+            : lookup              ? embed_on_host
                                   : cpu && on_gpu <= layers)
             w->home = VS_HOME_HOST;
     }

@@ -1,23 +1,10 @@
 /* Streaming: layers live in host memory, or on disk, and are copied over the link at each use, some
- * ahead. What comes from disk passes through host memory.
- *
- * With "offload_disk": "spill" (Accelerate's device map) layers fill host memory first, in order,
- * and keep room there for the largest of them; otherwise disk holds them all (ZeRO-Inference). */
+ * ahead. What comes from disk passes through host memory. A device map has placed the layers
+ * already; those that are pages of their file are the CPU's (strategy/file_pages.c). */
 #include "strategy/strategy.h"
 
 #include "engine/engine.h"
 #include "hw/machine.h"
-
-static double host_room(const struct vs_plan *plan) {
-    const struct vs_host *h = plan->c->machine->host;
-    double largest = 0;
-    if (!vs_streq(vs_engine_rule(plan->c->engine, "offload_disk", "all"), "spill"))
-        return 0;
-    for (uint32_t l = 0; l < plan->c->model->layers; l++)
-        if (vs_plan_layer_bytes(plan, l) > largest)
-            largest = vs_plan_layer_bytes(plan, l);
-    return vs_num_or(h->ram_bytes, 0) - vs_num_or(h->reserved_bytes, 0) - largest;
-}
 
 static bool check(const struct vs_case *c, struct vs_err *err) {
     const char *word = c->axes.at[VS_AXIS_OFFLOAD].text;
@@ -37,6 +24,13 @@ static bool check(const struct vs_case *c, struct vs_err *err) {
     return true;
 }
 
+static bool any_away(const struct vs_plan *plan) {
+    for (size_t i = 0; i < plan->weight_count; i++)
+        if (!vs_on_gpu(plan->weights[i].home))
+            return true;
+    return false;
+}
+
 static void place(struct vs_plan *plan, uint32_t layer, enum vs_home home) {
     const struct vs_layer *l = &plan->layers[layer];
     for (uint32_t i = 0; i < l->weight_count; i++)
@@ -46,22 +40,24 @@ static void place(struct vs_plan *plan, uint32_t layer, enum vs_home home) {
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
     bool disk = vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk");
-    if (!disk && !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream"))
+    if ((!disk && !vs_is(&c->axes, VS_AXIS_OFFLOAD, "stream")) || vs_plan_maps_weights(c))
         return true;
     if (!check(c, err))
         return false;
+    if (plan->mapped && !any_away(plan))
+        return true;
     plan->streaming = true;
     plan->pinned = !vs_is(&c->axes, VS_AXIS_PIN_MEMORY, "off");
     plan->prefetch =
         vs_given(&c->axes, VS_AXIS_PREFETCH) ? (unsigned)vs_count(&c->axes, VS_AXIS_PREFETCH) : 1;
+    if (plan->mapped)
+        return true;
     bool all = c->task == VS_TASK_TRAIN || vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "all");
     enum vs_home host = plan->pinned ? VS_HOME_PINNED : VS_HOME_HOST;
-    double room = disk ? host_room(plan) : 0;
     for (uint32_t l = 0; l < c->model->layers; l++) {
         if (!all && plan->layers[l].home != VS_HOME_HOST)
             continue;
-        room -= vs_plan_layer_bytes(plan, l);
-        place(plan, l, disk && room < 0 ? VS_HOME_STORAGE : host);
+        place(plan, l, disk ? VS_HOME_STORAGE : host);
     }
     return true;
 }

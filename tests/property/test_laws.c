@@ -280,7 +280,6 @@ static const char *faster(const char *words, double k) {
         {"device.compute.clock", "GHz", 1},
         {"host.bandwidth", "GB/s", 50},
         {"host.flops_per_core", "", 10e9},
-        {"host.attention", "GFLOPS", 100},
         {"link.h2d", "GB/s", 10},
         {"link.d2h", "GB/s", 10},
         {"link.duplex", "GB/s", 20},

@@ -121,8 +121,7 @@ START_TEST(step_of_attention_on_the_cpu) {
     double cache = 4.0 * BATCH * CELLS * TOY_CELL_BYTES;
     ck_assert_double_eq(sum(VS_WORK_CPU_ATTENTION, VS_LANE_CPU), cache);
     ck_assert_double_eq(link_bytes(), 0);
-    /* One FLOP for each byte of 16-bit cache. */
-    double attention = cache / (number("cpu_attention_scale") * 100e9), all = sim_time(&x, &phase);
+    double attention = cache / number("cpu_cache_bytes_per_s"), all = sim_time(&x, &phase);
     ck_assert_double_gt(all, attention);
     ck_assert_near(all, attention, 0.02);
     decode(TOY_BLOCK "--percent 0/100/0/100/100/0 --attn-place cpu --batch 64 --gpu-batches 2 "

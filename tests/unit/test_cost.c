@@ -212,7 +212,7 @@ END_TEST
 START_TEST(host_work) {
     struct vs_rates r = rates_of(TOY_GENERATE);
     r.host_fraction = 0.5;
-    r.cpu_attention_flops = 50e9;
+    r.cpu_plain_fraction = 0.5;
     static const enum vs_work_kind KINDS[] = {VS_WORK_CPU_GEMV, VS_WORK_CPU_GEMM,
                                               VS_WORK_CPU_OPTIMIZER};
     for (size_t i = 0; i < 3; i++) {

@@ -402,15 +402,18 @@ START_TEST(sweep_markdown_has_all_points) {
 END_TEST
 
 START_TEST(commands_are_quoted) {
-    const struct vs_axis_word odd[] = {
-        {"model", "left out"}, {"lora-targets", "q+k"}, {"host", "it's; rm *"}};
+    const struct vs_axis_word odd[] = {{"lora-targets", "q+k"}};
+    const struct vs_axis_word parts[] = {{"gpus", "2"}, {"host", "it's; rm *"}};
     struct vs_outcome o = fitting("hf", NULL, 1);
+    o.parts = parts;
+    o.part_count = 2;
     o.strategy = odd;
-    o.strategy_count = 3;
+    o.strategy_count = 1;
     vs_report_command(&out, &o);
-    ck_assert_str_eq(vs_text_str(&out),
-                     "vramsim run --hw rtx4090 --model llama-3-70b --engine hf --engine-version "
-                     "1.0 --task train --lora-targets q+k --host 'it'\\''s; rm *'");
+    ck_assert_str_eq(
+        vs_text_str(&out),
+        "vramsim run --hw rtx4090 --gpus 2 --host 'it'\\''s; rm *' --model llama-3-70b "
+        "--engine hf --engine-version 1.0 --task train --lora-targets q+k");
 }
 END_TEST
 

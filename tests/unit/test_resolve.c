@@ -240,6 +240,35 @@ START_TEST(releases_differ) {
 }
 END_TEST
 
+/* --experts-used is a word for the model's number, and other cases keep theirs. */
+START_TEST(experts_used) {
+    static const char *const WORDS =
+        "--hw rtx4090 --model mixtral-8x7b --engine llamacpp --task generate --weights q4_0 ";
+    struct vs_case c = resolved(sim_words(WORDS, "--experts-used 1"));
+    ck_assert_uint_eq(c.model->experts_active, 1);
+    c = resolved(WORDS);
+    ck_assert_uint_eq(c.model->experts_active, 2);
+    sim_refused(sim_words(WORDS, "--experts-used 9"), "has 8 experts");
+}
+END_TEST
+
+/* 16 devices of a file that says 8 to a node. */
+START_TEST(nodes) {
+    static const char *const WORDS =
+        "--hw a100 --gpus 16 --model llama-2-7b --engine fsdp --task train ";
+    struct vs_case c = resolved(WORDS);
+    ck_assert_double_eq(vs_node_devices(&c), 8);
+    c = resolved(sim_words(WORDS, "--nodes 4"));
+    ck_assert_double_eq(vs_node_devices(&c), 4);
+    sim_refused(sim_words(WORDS, "--nodes 3"), "16 devices do not fill so many equal nodes");
+    c = resolved("--hw rtx3090 --gpus 10 --model llama-2-7b --engine llamacpp --task generate");
+    ck_assert_double_eq(vs_node_devices(&c), 10);
+    sim_refused("--hw rtx3090 --gpus 2 --nodes 2 --model llama-2-7b --engine llamacpp "
+                "--task generate",
+                "runs on the devices of one node");
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("resolve");
     TCase *tests = tcase_create("all");
@@ -258,6 +287,8 @@ int main(void) {
     tcase_add_test(tests, failure_leaves_the_case);
     tcase_add_test(tests, what_an_engine_can);
     tcase_add_test(tests, releases_differ);
+    tcase_add_test(tests, experts_used);
+    tcase_add_test(tests, nodes);
     suite_add_tcase(suite, tests);
     return sim_main(suite);
 }

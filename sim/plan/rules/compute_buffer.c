@@ -19,7 +19,8 @@ static bool is_matrix(const struct vs_weight *w) { return vs_role_is_linear(w->t
 
 /* Copies of a pipeline's inputs are kept where several devices hold everything. */
 static bool pipelined(const struct vs_plan *plan) {
-    if (plan->c->machine->device_count < 2 || plan->attention_on_cpu || plan->row_split)
+    if (plan->c->machine->device_count < 2 || plan->attention_on_cpu || plan->row_split ||
+        plan->tensor_parallel)
         return false;
     for (size_t i = 0; i < plan->weight_count; i++)
         if (is_matrix(&plan->weights[i]) && !vs_on_gpu(plan->weights[i].home))
@@ -46,7 +47,8 @@ static uint64_t unpacked(const struct vs_plan *plan, const struct shape *s) {
 
 static struct shape shape_of(const struct vs_plan *plan) {
     const struct vs_model *m = plan->c->model;
-    struct shape s = {.d = m->hidden, .vocab = m->vocab, .heads = m->heads};
+    uint32_t parts = vs_plan_parts(plan);
+    struct shape s = {.d = m->hidden, .vocab = m->vocab / parts, .heads = m->heads / parts};
     s.cells = plan->kv_cells * (uint64_t)vs_count(&plan->c->axes, VS_AXIS_BATCH);
     s.u = plan->ubatch < s.cells ? plan->ubatch : s.cells;
     s.mask = s.u * s.cells;
