@@ -178,6 +178,9 @@ END_TEST
 
 START_TEST(many_strategies) {
     check_sweep("--hw rtx4090 --workload qlora70b", 60, "front heat memory strategies");
+    check_sweep("--hw rtx4090 --workload chat8b --weights q4_k_m,q5_k_m,q6_k,q8_0 --kv "
+                "fp16,q8_0,q4_0 --batch 1,2,4,8,16 --gpu-layers all",
+                60, "curves front heat memory strategies");
 }
 END_TEST
 

@@ -142,10 +142,9 @@ static void write_numbers(struct vs_book *book, const char *name, const struct v
 /* "ctx: context to provision for (tokens)" */
 static void write_title(struct vs_book *book, const char *name, enum vs_axis axis) {
     const struct vs_axis_info *info = vs_axis_info(axis);
-    const char *unit = is_length(axis) || axis == VS_AXIS_SEQ                 ? " (tokens)"
-                       : axis == VS_AXIS_BATCH || axis == VS_AXIS_MICRO_BATCH ? " (sequences)"
-                       : axis == VS_AXIS_RATE                                 ? " (1/s)"
-                                                                              : "";
+    const char *unit = is_length(axis) || axis == VS_AXIS_SEQ ? " (tokens)"
+                       : axis == VS_AXIS_RATE                 ? " (1/s)"
+                                                              : ""; /* help names what it counts */
     const char *value = vs_arena_printf(&book->arena, "%s_title", name);
     const char *title = vs_arena_printf(&book->arena, "%s: %.*s%s", info->name,
                                         (int)strcspn(info->help, ";"), info->help, unit);
