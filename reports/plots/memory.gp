@@ -10,7 +10,7 @@ row_px = label_lines * 14.5 + 8
 legend_rows = int((memory_tag_count + 1 + 6) / 7)
 head_px = 92 + 20 * legend_rows
 height_px = larger(700, head_px + 66 + row_px * memory_rows)
-label_px = larger(120, 30 + 6.9 * label_columns)
+label_px = larger(120, 30 + 7.4 * label_columns)
 panels = memory_host > 0 ? 2 : 1
 gap_px = panels == 2 ? 56 : 0
 # Two panels side by side on one scale, each as wide as what it shows, but none too narrow to read.

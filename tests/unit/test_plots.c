@@ -214,7 +214,8 @@ END_TEST
 /* Names may hold anything; pictures show them, and no reader of ours or of gnuplot's stumbles. */
 START_TEST(odd_names) {
     const struct vs_sweep *made = sweep("--hw toy --model toy --engine ideal --task generate "
-                                        "--weights fp16 --kv fp16,q8_0 --gpu-layers all");
+                                        "--weights fp16 --kv fp16,q8_0 --gpu-layers all "
+                                        "--offload none");
     struct vs_outcome *point = (struct vs_outcome *)(uintptr_t)made->points[0];
     point->label = "a 'b' \"c\" `touch x` $HOME <b>&amp;</b> \\n \t \xc3\xa4 \xe2\x82\xac";
     const struct vs_result result = {.sweep = made, .command = "vramsim 'it''s' \"<&>\" `x`"};
