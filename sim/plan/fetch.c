@@ -70,7 +70,7 @@ vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes) {
                                          .what = "all-gather",
                                          .layer = unit,
                                          .bytes = (double)bytes,
-                                         .group = vs_shard_group(plan),
+                                         .ring = vs_shard_ring(plan),
                                          .launches = 1});
 }
 

@@ -1,7 +1,7 @@
 /* The optimizer step: states, the temporaries of its implementation, and the end of the gradients.
  */
 #include "engine/engine.h"
-#include "plan/train.h"
+#include "plan/pipeline.h"
 
 /* bitsandbytes pages only states of at least this many elements, and keeps small ones in fp32
  * (bitsandbytes/optim/optimizer.py: get_state_buffer, min_8bit_size). */
@@ -22,11 +22,14 @@ static uint64_t state_bytes(const struct vs_plan *plan, const struct vs_trained 
     return one->params * (bnb ? 4 : one->element);
 }
 
-static vs_buffer_id make(struct vs_plan *plan, const char *what, int32_t layer, enum vs_tag tag,
-                         uint64_t bytes) {
-    enum vs_home home = plan->optimizer_on_cpu ? VS_HOME_HOST : VS_HOME_GPU;
-    struct vs_buffer b = {
-        .what = what, .layer = layer, .home = (uint8_t)home, .tag = (uint8_t)tag, .bytes = bytes};
+static vs_buffer_id make(struct vs_plan *plan, const char *what, const struct vs_trained *of,
+                         enum vs_tag tag, uint64_t bytes) {
+    enum vs_home home = plan->optimizer_on_cpu ? VS_HOME_HOST : vs_gpu_home(of->device);
+    struct vs_buffer b = {.what = what,
+                          .layer = of->layer,
+                          .home = (uint8_t)home,
+                          .tag = (uint8_t)tag,
+                          .bytes = bytes};
     return vs_plan_buffer(plan, &b);
 }
 
@@ -47,7 +50,7 @@ static bool make_states(struct vs_plan *plan, struct vs_trained *one) {
             continue;
         }
         one->state[i] =
-            make(plan, "optimizer state", one->layer, VS_TAG_OPTIMIZER, state_bytes(plan, one));
+            make(plan, "optimizer state", one, VS_TAG_OPTIMIZER, state_bytes(plan, one));
         if (one->state[i] == VS_NO_BUFFER)
             return false;
         plan->buffers.at[one->state[i]].managed = paged && !plan->optimizer_on_cpu;
@@ -55,25 +58,34 @@ static bool make_states(struct vs_plan *plan, struct vs_trained *one) {
     return true;
 }
 
-static bool add(struct vs_plan *plan, int32_t layer, uint64_t params, unsigned element,
+/* What the optimizer sees of `params` parameters of a weight, or of its adapter. */
+static struct vs_trained trained(const struct vs_plan *plan, const struct vs_weight *w,
+                                 uint64_t params, unsigned element) {
+    return (struct vs_trained){.layer = w->tensor->layer,
+                               .device = vs_on_gpu(w->home) ? (uint8_t)(w->home - VS_HOME_GPU) : 0,
+                               .ranks = vs_weight_ranks(plan, w),
+                               .params = vs_weight_shard(plan, w, plan->shard.states, params),
+                               .element = element,
+                               .state = {VS_NO_BUFFER, VS_NO_BUFFER}};
+}
+
+static bool add(struct vs_plan *plan, const struct vs_weight *w, uint64_t params, unsigned element,
                 unsigned grad_bytes, vs_buffer_id *grad) {
-    uint64_t own = vs_shard(plan, plan->shard.grads, params);
-    struct vs_trained one = {
-        .layer = layer, .params = vs_shard(plan, plan->shard.states, params), .element = element};
-    one.state[0] = one.state[1] = VS_NO_BUFFER;
+    uint64_t own = vs_weight_shard(plan, w, plan->shard.grads, params);
+    struct vs_trained one = trained(plan, w, params, element);
     if (plan->optimizer_on_cpu)
         grad_bytes =
             (unsigned)vs_engine_number(plan->c->engine, "host_grad_bytes", NULL, grad_bytes);
-    one.grad = *grad = make(plan, "gradient", layer, VS_TAG_GRADIENTS, own * grad_bytes);
+    one.grad = *grad = make(plan, "gradient", &one, VS_TAG_GRADIENTS, own * grad_bytes);
     return one.grad != VS_NO_BUFFER && make_states(plan, &one) && vs_vec_push(&plan->trained, one);
 }
 
 static bool train_tensor(struct vs_plan *plan, struct vs_weight *w) {
     const struct vs_precision *p = &plan->precision;
-    uint64_t params = vs_tensor_params(w->tensor);
+    uint64_t params = vs_weight_params(w);
     if (p->master > 0) {
-        w->master = make(plan, "master weights", w->tensor->layer, VS_TAG_OPTIMIZER,
-                         vs_shard(plan, plan->shard.states, params) * p->master);
+        const struct vs_trained one = trained(plan, w, params, p->master);
+        w->master = make(plan, "master weights", &one, VS_TAG_OPTIMIZER, one.params * p->master);
         if (w->master == VS_NO_BUFFER)
             return false;
     }
@@ -84,17 +96,16 @@ static bool train_tensor(struct vs_plan *plan, struct vs_weight *w) {
         if (w->original == VS_NO_BUFFER)
             return false;
     }
-    return add(plan, w->tensor->layer, params, p->master > 0 ? p->master : p->state, p->grad,
-               &w->grad);
+    return add(plan, w, params, p->master > 0 ? p->master : p->state, p->grad, &w->grad);
 }
 
 static bool train_adapter(struct vs_plan *plan, struct vs_weight *w) {
     unsigned element = plan->precision.adapter;
     uint64_t params = vs_weight_adapter_params(w);
-    w->adapter = make(plan, "adapter", w->tensor->layer, VS_TAG_ADAPTERS,
-                      vs_shard(plan, plan->shard.weights, params) * element);
-    return w->adapter != VS_NO_BUFFER &&
-           add(plan, w->tensor->layer, params, element, element, &w->adapter_grad);
+    const struct vs_trained one = trained(plan, w, params, element);
+    w->adapter = make(plan, "adapter", &one, VS_TAG_ADAPTERS,
+                      vs_weight_shard(plan, w, plan->shard.weights, params) * element);
+    return w->adapter != VS_NO_BUFFER && add(plan, w, params, element, element, &w->adapter_grad);
 }
 
 /* DeepSpeed collects gradients in buckets before they are reduced: one, or two where collectives
@@ -152,6 +163,8 @@ static double take_states(struct vs_emit *e) {
     double bytes = 0;
     for (size_t i = 0; i < plan->trained.count; i++) {
         const struct vs_trained *one = &plan->trained.at[i];
+        if (one->device != e->device)
+            continue;
         for (unsigned s = 0; s < plan->optimizer.states; s++) {
             vs_emit_ensure(e, one->state[s]);
             if (one->pages_of == i && plan->buffers.at[one->state[s]].managed)
@@ -181,6 +194,8 @@ static void update_at_once(struct vs_emit *e, double bytes) {
     size_t first = plan->buffers.count;
     for (size_t i = 0; copies && i < plan->trained.count; i++) {
         const struct vs_trained *one = &plan->trained.at[i];
+        if (one->device != e->device)
+            continue;
         uint64_t params = one->params < left ? one->params : left;
         left -= params;
         vs_emit_take(e, VS_TAG_WORKSPACE, "optimizer temporary", one->layer, params * one->element);
@@ -197,7 +212,8 @@ static void update_at_once(struct vs_emit *e, double bytes) {
 static void copy_up(struct vs_emit *e) {
     double bytes = 0;
     for (size_t i = 0; i < e->plan->trained.count; i++)
-        bytes += (double)e->plan->trained.at[i].params * e->plan->precision.compute;
+        if (e->plan->trained.at[i].device == e->device)
+            bytes += (double)e->plan->trained.at[i].params * e->plan->precision.compute;
     vs_emit_after(e, vs_emit_last(e, VS_LANE_CPU));
     vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_COPY,
                                   .lane = VS_LANE_H2D,
@@ -214,7 +230,9 @@ static void gather_weights(struct vs_emit *e) {
     if (!plan->shard.states || plan->shard.weights)
         return;
     for (size_t i = 0; i < plan->trained.count; i++)
-        bytes += (double)plan->trained.at[i].params * plan->precision.compute * plan->shard_ranks;
+        if (plan->trained.at[i].device == e->device)
+            bytes += (double)plan->trained.at[i].params * plan->precision.compute *
+                     plan->trained.at[i].ranks;
     vs_emit_after(e, vs_emit_last(e, VS_LANE_COMPUTE));
     vs_emit_after(e, vs_emit_last(e, VS_LANE_H2D));
     vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_GATHER,
@@ -222,7 +240,7 @@ static void gather_weights(struct vs_emit *e) {
                                   .what = "all-gather of new weights",
                                   .layer = -1,
                                   .bytes = bytes,
-                                  .group = vs_shard_group(plan),
+                                  .ring = vs_shard_ring(plan),
                                   .launches = 1});
 }
 
@@ -262,19 +280,31 @@ static void fixed_cost(struct vs_emit *e) {
                                       .cost_s = seconds});
 }
 
+static void update_device(struct vs_emit *e) {
+    const struct vs_plan *plan = e->plan;
+    fixed_cost(e);
+    if (plan->optimizer.in_backward)
+        return;
+    vs_emit_tied_sum(e);
+    double bytes = take_states(e);
+    if (!plan->optimizer.paged)
+        update_at_once(e, bytes);
+    if (plan->optimizer_on_cpu && !plan->streaming)
+        copy_up(e);
+    gather_weights(e);
+}
+
 bool vs_emit_optimizer_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err) {
     struct vs_emit e;
     vs_emit_begin(&e, plan, phase, "optimizer step");
-    fixed_cost(&e);
+    if (!plan->optimizer.in_backward)
+        vs_emit_ensure(&e, plan->reduce_bucket);
+    for (unsigned d = 0; d < vs_devices_written(plan); d++) {
+        e.device = (uint8_t)d;
+        update_device(&e);
+    }
     if (plan->optimizer.in_backward)
         return vs_emit_end(&e, err);
-    vs_emit_ensure(&e, plan->reduce_bucket);
-    double bytes = take_states(&e);
-    if (!plan->optimizer.paged)
-        update_at_once(&e, bytes);
-    if (plan->optimizer_on_cpu && !plan->streaming)
-        copy_up(&e);
-    gather_weights(&e);
     for (size_t i = 0; !plan->keeps_grads && i < plan->trained.count; i++)
         vs_emit_give(&e, plan->trained.at[i].grad);
     if (!plan->shard.weights)

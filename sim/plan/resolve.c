@@ -67,8 +67,12 @@ static bool derive(struct vs_catalog *catalog, const struct vs_model *model, str
         if (!vs_catalog_word(catalog, v, VS_AXIS_WEIGHTS, word, err))
             return false;
     }
-    if (vs_streq(task, "train"))
+    if (vs_streq(task, "train")) {
+        /* Several devices are data-parallel ranks unless something else is said. */
+        if (v->origin[VS_AXIS_SPLIT] == VS_FROM_AXIS)
+            v->at[VS_AXIS_SPLIT] = (struct vs_value){0};
         return true;
+    }
     int64_t cells =
         vs_count(v, VS_AXIS_PROMPT) + vs_count(v, VS_AXIS_GEN) + vs_count(v, VS_AXIS_DEPTH);
     if (vs_streq(task, "serve") && vs_given(v, VS_AXIS_CTX))
@@ -192,10 +196,12 @@ static bool check_machine(const struct vs_machine *m, const struct vs_engine *en
 
 /* --tp above 1 implies --split tensor, which takes all devices where --tp is not given; --pp is
  * about --split layer. */
-static bool derive_split(struct vs_catalog *catalog, const struct vs_machine *m,
+static bool derive_split(struct vs_catalog *catalog, const struct vs_machine *m, const char *task,
                          struct vs_values *v, struct vs_err *err) {
     char devices[32];
     int64_t tp = vs_count(v, VS_AXIS_TP), pp = vs_count(v, VS_AXIS_PP);
+    if (vs_streq(task, "train"))
+        return true; /* there they combine */
     if (pp > 1 && (tp > 1 || (v->at[VS_AXIS_SPLIT].text && !vs_is(v, VS_AXIS_SPLIT, "layer"))))
         return vs_err_at(err, NULL, 0, 0, "--pp %lld does not apply to --split %s", (long long)pp,
                          v->at[VS_AXIS_SPLIT].text ? v->at[VS_AXIS_SPLIT].text : "tensor");
@@ -253,7 +259,7 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
     if (!vs_catalog_engine(catalog, &v, v.at[VS_AXIS_ENGINE].text, &c->engine, err) ||
         !vs_check_engine(catalog, &v, c->engine, task, err) ||
         !vs_check_model(c->model, c->engine, task, err) ||
-        !derive_split(catalog, c->machine, &v, err) ||
+        !derive_split(catalog, c->machine, task, &v, err) ||
         !fill_defaults(catalog, c->engine, task, &v, err) ||
         !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||
         !vs_requests_check(&v, task, err) || !check_machine(c->machine, c->engine, task, &v, err))

@@ -34,8 +34,6 @@ struct vs_step_limits vs_step_limits(const struct vs_plan *plan);
 uint64_t vs_kv_sequence_blocks(const struct vs_plan *plan);
 /* What a block takes on a device: it holds its tokens' K and V of that device's layers. */
 uint64_t vs_kv_block_bytes(const struct vs_plan *plan, unsigned device);
-/* Devices that are written: one of equal ranks, else all. */
-unsigned vs_devices_written(const struct vs_plan *plan);
 
 /* Takes the pool, and what a sequence of --ctx tokens lacks in it, which an engine refuses. */
 bool vs_emit_kv_pool(struct vs_plan *plan, uint64_t blocks, struct vs_phase *phase,

@@ -16,6 +16,7 @@ enum vs_keep {
     VS_KEEP_QKV_IN,
     VS_KEEP_QK_NORM,
     VS_KEEP_ATTENTION,
+    VS_KEEP_CORE, /* what the core of attention leaves, where backward runs it again */
     VS_KEEP_O_IN,
     VS_KEEP_POST1, /* dropout or norm behind attention */
     VS_KEEP_NORM2,
@@ -37,10 +38,14 @@ struct vs_train {
     struct vs_emit e;
     struct vs_plan *plan;
     const struct vs_model *m;
-    uint64_t tokens, seq;     /* T, and tokens per sample */
-    uint64_t d, q, kv, f, nh; /* hidden, heads*head_dim, kv_heads*head_dim, ffn, heads */
-    unsigned cb, rb;          /* bytes of an activation inside a layer, in the residual stream */
-    unsigned nb;              /* bytes of the output of a norm of the stream */
+    uint32_t first, end;  /* layers of this pass: all, or those of a stage of a pipeline */
+    uint64_t tokens, seq; /* T, and tokens per sample */
+    uint64_t d; /* hidden; then what this rank has of heads*head_dim, kv_heads*head_dim, */
+    uint64_t q, kv, f, nh, vocab; /* ffn, heads and vocabulary */
+    uint64_t stream; /* elements of the residual stream to a token: d; where it is split by tokens,
+                        this rank's part of them */
+    unsigned cb, rb; /* bytes of an activation inside a layer, in the residual stream */
+    unsigned nb;     /* bytes of the output of a norm of the stream */
     enum vs_activation activation;
     uint32_t facts;          /* of enum vs_code_fact */
     bool autocast;           /* operations that need it run in fp32: norms, powers, softmax */
@@ -59,6 +64,7 @@ struct vs_train {
     double gather_launches; /* kernels whose issue takes as long as the hooks of sharded units */
     double
         fp8_cast_bytes;  /* traffic of casting one element to 8 bit; 0 = matrices stay in 16 bit */
+    bool fused_softmax;  /* scale, mask and softmax of written-out attention are one kernel */
     bool in_place_mlp;   /* gradients of the MLP overwrite what forward kept */
     vs_buffer_id *fresh; /* gradients that wait for the optimizer, where it runs in backward */
     size_t fresh_count;
@@ -84,6 +90,15 @@ bool vs_emit_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_
  * the ranks once a step. */
 bool vs_emit_early_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err);
 
+/* The parts of a micro-step (train_step.c). begin: for layers [first, end), on the current device
+ * 0; what is emitted goes to `phase`. forward: takes the input of the first layer, or makes it from
+ * token ids where the first layer of the model is among them, and returns the last output.
+ * backward: takes its gradient, returns that of the input, VS_NO_BUFFER behind the embedding. */
+bool vs_train_begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *phase,
+                    uint32_t first, uint32_t end, struct vs_err *err);
+vs_buffer_id vs_train_forward(struct vs_train *t, vs_buffer_id x);
+vs_buffer_id vs_train_backward(struct vs_train *t, vs_buffer_id grad);
+
 /* One optimizer step: states are made where they do not exist, gradients are given back at its end.
  */
 bool vs_emit_optimizer_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err);
@@ -99,6 +114,8 @@ vs_buffer_id vs_train_layer_forward(struct vs_train *t, uint32_t layer, vs_buffe
 /* Backward of a layer whose tensors are kept; takes over the gradient of its output, returns that
  * of its input. */
 vs_buffer_id vs_train_layer_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad);
+/* The core of attention runs again before its backward, where only its inputs were kept. */
+void vs_train_core_again(struct vs_train *t, uint32_t layer);
 /* Final norm, head and loss, forward and backward; takes over the last hidden state, returns its
  * gradient. */
 vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x);
@@ -142,6 +159,25 @@ bool vs_train_checkpoints_begin(struct vs_train *t, struct vs_err *err);
 void vs_train_checkpoint(struct vs_train *t, uint32_t layer, vs_buffer_id x);
 void vs_train_checkpoint_leave(struct vs_train *t, uint32_t layer);
 void vs_train_checkpoint_need(struct vs_train *t, uint32_t first);
+
+/* Tensor and context parallelism (train_parallel.c). Without ranks that share a layer all of these
+ * do nothing and return what they were given.
+ * whole: the stream's tensor of all tokens, from the parts that the ranks have by sequence
+ * parallelism; VS_NO_BUFFER where each has it whole anyway. */
+vs_buffer_id vs_train_whole(struct vs_train *t, int32_t layer, const char *what);
+/* A gather of the stream's tokens over the tensor ranks; what follows waits for it. */
+void vs_train_gather_over_tensor(struct vs_train *t, int32_t layer, const char *what);
+/* Adds up the ranks' parts of a branch's output; takes over `part`, returns this rank's share. */
+vs_buffer_id vs_train_sum(struct vs_train *t, int32_t layer, const char *what, vs_buffer_id part);
+/* Input gradients of matrices dealt out by their outputs, summed over the ranks while weight
+ * gradients are made; takes over `part`, returns this rank's share of the sum. */
+vs_buffer_id vs_train_summed_backward(struct vs_train *t, const char *what, int32_t layer,
+                                      struct vs_weight *const *w, size_t count, bool trained,
+                                      vs_buffer_id part);
+/* Keys and values of the other context ranks, or the exchange of heads, around attention. Begin
+ * before its operation, end behind it. */
+vs_buffer_id vs_train_context_begin(struct vs_train *t, uint32_t layer, bool backward);
+void vs_train_context_end(struct vs_train *t, uint32_t layer, bool backward, vs_buffer_id other);
 
 /* Helpers that forward and backward share. */
 struct vs_weight *vs_layer_weight(struct vs_plan *plan, uint32_t layer, enum vs_role role);

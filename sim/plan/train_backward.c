@@ -11,7 +11,7 @@ static vs_buffer_id take(struct vs_train *t, const char *what, uint32_t layer,
 
 /* The adapter's share of the gradient of its matrix's input. */
 static void adapter_backward(struct vs_train *t, uint32_t layer, const struct vs_weight *w) {
-    uint64_t in = w->tensor->cols, out = w->tensor->rows, r = w->adapter_rank;
+    uint64_t in = vs_weight_cols(w), out = vs_weight_rows(w), r = w->adapter_rank;
     vs_buffer_id scaled = take(t, "adapter output gradient", layer, t->cb * out);
     vs_buffer_id low = take(t, "adapter inner gradient", layer, t->cb * r);
     vs_emit_give(&t->e, scaled);
@@ -43,7 +43,7 @@ static vs_buffer_id linears_backward(struct vs_train *t, uint32_t layer, enum vs
             continue;
         w[n] = one;
         trained |= one->trainable;
-        vs_buffer_id part = take(t, what, layer, bytes * one->tensor->cols);
+        vs_buffer_id part = take(t, what, layer, bytes * vs_weight_cols(one));
         if (one->adapter_rank > 0)
             adapter_backward(t, layer, one);
         vs_train_weight_grad(t, one);
@@ -54,7 +54,10 @@ static vs_buffer_id linears_backward(struct vs_train *t, uint32_t layer, enum vs
             sum = part;
         n++;
     }
-    vs_train_gemm(t, what, (int32_t)layer, w, n, trained ? 2 : 1);
+    if (place == VS_KEEP_QKV_IN || place == VS_KEEP_GATE_UP_IN)
+        sum = vs_train_summed_backward(t, what, (int32_t)layer, w, n, trained, sum);
+    else
+        vs_train_gemm(t, what, (int32_t)layer, w, n, trained ? 2 : 1);
     for (size_t i = 0; i < n; i++)
         vs_train_drop_cast(t, w[i]);
     vs_train_free_kept(t, layer, place);
@@ -78,11 +81,11 @@ static void norm_grads(struct vs_train *t, uint32_t layer, bool second) {
 /* Backward of a norm and the residual join: the branch's gradient becomes part of the stream's. */
 static vs_buffer_id norm_backward(struct vs_train *t, uint32_t layer, enum vs_keep place,
                                   const char *what, vs_buffer_id branch, vs_buffer_id stream) {
-    vs_buffer_id own = vs_train_norm_input_grad(t, layer, t->d, t->rb, branch);
+    vs_buffer_id own = vs_train_norm_input_grad(t, layer, t->stream, t->rb, branch);
     norm_grads(t, layer, place == VS_KEEP_NORM2);
     vs_train_element(t, what, (int32_t)layer, t->element_bytes);
     vs_train_free_kept(t, layer, place);
-    vs_buffer_id sum = take(t, "residual gradient", layer, t->rb * t->d);
+    vs_buffer_id sum = take(t, "residual gradient", layer, t->rb * t->stream);
     vs_emit_give(&t->e, own);
     vs_emit_give(&t->e, stream);
     return sum;
@@ -93,9 +96,18 @@ static const enum vs_role GATE_UP[] = {VS_ROLE_GATE, VS_ROLE_UP};
 static const enum vs_role OUT[] = {VS_ROLE_O};
 static const enum vs_role DOWN[] = {VS_ROLE_DOWN};
 
+/* The gradient of a branch's output, of all tokens. */
+static vs_buffer_id whole_branch(struct vs_train *t, uint32_t layer, vs_buffer_id branch) {
+    vs_buffer_id whole = vs_train_whole(t, (int32_t)layer, "branch gradient, all tokens");
+    if (whole == VS_NO_BUFFER)
+        return branch;
+    vs_emit_give(&t->e, branch);
+    return whole;
+}
+
 static vs_buffer_id mlp_backward(struct vs_train *t, uint32_t layer) {
     vs_buffer_id branch[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
-    branch[0] = vs_train_post_backward(t, layer, VS_KEEP_POST2);
+    branch[0] = whole_branch(t, layer, vs_train_post_backward(t, layer, VS_KEEP_POST2));
     vs_buffer_id product = linears_backward(t, layer, VS_KEEP_DOWN_IN, DOWN, 1,
                                             "mlp.down_proj backward", branch, t->cb);
     vs_buffer_id gu[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
@@ -137,6 +149,7 @@ static void attention_grads(struct vs_train *t, uint32_t layer, vs_buffer_id out
     qkv[2] = take(t, "dv", layer, t->cb * t->kv);
     double flops = 4.0 * (double)t->tokens * (double)t->seq * (double)t->q;
     double causal = vs_train_has(t, VS_CODE_TRITON_ATTENTION) ? flops : flops / 2;
+    vs_buffer_id other = vs_train_context_begin(t, layer, true);
     vs_emit_op(&t->e, &(struct vs_op){.kind = naive ? VS_WORK_NAIVE_ATTENTION : VS_WORK_ATTENTION,
                                       .lane = VS_LANE_COMPUTE,
                                       .what = "self_attn backward",
@@ -150,9 +163,11 @@ static void attention_grads(struct vs_train *t, uint32_t layer, vs_buffer_id out
     if (naive)
         vs_train_element(t, "attention scores backward", (int32_t)layer,
                          (double)(t->nh * t->seq) * (4.0 * t->cb + 10));
+    vs_train_context_end(t, layer, true, other);
     for (size_t i = 0; i < 4; i++)
         vs_emit_give(&t->e, extra[i]);
     vs_emit_give(&t->e, out);
+    vs_train_free_kept(t, layer, VS_KEEP_CORE);
     vs_train_free_kept(t, layer, VS_KEEP_ATTENTION);
 }
 
@@ -167,10 +182,11 @@ static void head_norm_grads(struct vs_train *t, uint32_t layer, vs_buffer_id qkv
 
 static vs_buffer_id self_attention_backward(struct vs_train *t, uint32_t layer) {
     vs_buffer_id branch[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
-    branch[0] = vs_train_post_backward(t, layer, VS_KEEP_POST1);
+    branch[0] = whole_branch(t, layer, vs_train_post_backward(t, layer, VS_KEEP_POST1));
     vs_buffer_id out = linears_backward(t, layer, VS_KEEP_O_IN, OUT, 1, "self_attn.o_proj backward",
                                         branch, t->cb);
     vs_buffer_id qkv[3];
+    vs_train_core_again(t, layer);
     attention_grads(t, layer, out, qkv);
     head_norm_grads(t, layer, qkv);
     return linears_backward(t, layer, VS_KEEP_QKV_IN, QKV, 3, "self_attn.qkv backward", qkv, t->nb);

@@ -11,7 +11,7 @@
  * B, scale, add. */
 static vs_buffer_id adapter(struct vs_train *t, uint32_t layer, enum vs_keep place,
                             const struct vs_weight *w, vs_buffer_id result, bool keep) {
-    uint64_t in = w->tensor->cols, out = w->tensor->rows, r = w->adapter_rank;
+    uint64_t in = vs_weight_cols(w), out = vs_weight_rows(w), r = w->adapter_rank;
     int32_t l = (int32_t)layer;
     vs_buffer_id own = VS_NO_BUFFER, mask = VS_NO_BUFFER;
     bool from_norm = place == VS_KEEP_QKV_IN || place == VS_KEEP_GATE_UP_IN;
@@ -51,7 +51,7 @@ static void linears(struct vs_train *t, uint32_t layer, enum vs_keep place,
         w[n] = vs_layer_weight(t->plan, layer, roles[i]);
         if (!w[n])
             continue;
-        out[n] = vs_train_take(t, what, (int32_t)layer, t->cb * w[n]->tensor->rows);
+        out[n] = vs_train_take(t, what, (int32_t)layer, t->cb * vs_weight_rows(w[n]));
         n++;
     }
     vs_train_gemm(t, what, (int32_t)layer, w, n, 1);
@@ -63,7 +63,7 @@ static void linears(struct vs_train *t, uint32_t layer, enum vs_keep place,
         if (from_norm && t->nb != t->cb && w[i]->trainable)
             vs_train_keep_or_give(
                 t, layer, place,
-                vs_train_take(t, "cast input", (int32_t)layer, t->cb * w[i]->tensor->cols), keep);
+                vs_train_take(t, "cast input", (int32_t)layer, t->cb * vs_weight_cols(w[i])), keep);
     for (size_t i = 0; i < n; i++)
         if (w[i]->adapter_rank > 0)
             out[i] = adapter(t, layer, place, w[i], out[i], keep);
@@ -104,11 +104,19 @@ static void attention_op(struct vs_train *t, uint32_t layer) {
                                       .launches = t->launches});
 }
 
-/* Scores in memory: q k^T, scaled, masked, fp32 softmax, its 16-bit copy. The last two are kept. */
-static void naive_scores(struct vs_train *t, uint32_t layer, bool keep) {
+/* Scores in memory: q k^T, scaled, masked, fp32 softmax, its 16-bit copy. The last two are kept.
+ * One kernel that scales, masks and takes the softmax leaves 16-bit probabilities alone
+ * (Megatron-LM: megatron/core/fusions/fused_softmax.py). Returns the probabilities. */
+static vs_buffer_id probabilities(struct vs_train *t, uint32_t layer, enum vs_keep place,
+                                  bool keep) {
     int32_t l = (int32_t)layer;
     uint64_t cells = t->nh * t->seq;
     vs_buffer_id scores = vs_train_take(t, "attention scores", l, t->cb * cells);
+    if (t->fused_softmax) {
+        vs_buffer_id p = vs_train_take(t, "attention probabilities", l, t->cb * cells);
+        vs_emit_give(&t->e, scores);
+        return p;
+    }
     vs_buffer_id masked = vs_train_take(t, "masked scores", l, t->cb * cells);
     vs_emit_give(&t->e, scores);
     vs_buffer_id p32 = vs_train_take(t, "attention probabilities", l, 4 * cells);
@@ -116,18 +124,49 @@ static void naive_scores(struct vs_train *t, uint32_t layer, bool keep) {
     vs_buffer_id p16 = VS_NO_BUFFER;
     if (t->cb == 2)
         p16 = vs_train_take(t, "attention probabilities, 16 bit", l, 2 * cells);
+    vs_train_keep_or_give(t, layer, place, p32, keep);
+    return p16;
+}
+
+static void naive_scores(struct vs_train *t, uint32_t layer, enum vs_keep place, bool keep) {
+    int32_t l = (int32_t)layer;
+    uint64_t cells = t->nh * t->seq;
+    vs_buffer_id p = probabilities(t, layer, place, keep);
     if (vs_train_has(t, VS_CODE_DROPOUT)) {
         vs_buffer_id mask = vs_train_take(t, "dropout mask", l, cells);
         vs_buffer_id dropped =
             vs_train_take(t, "attention probabilities, dropped", l, t->cb * cells);
-        vs_emit_give(&t->e, p16);
-        p16 = dropped;
-        vs_train_keep_or_give(t, layer, VS_KEEP_ATTENTION, mask, keep);
+        /* Of written-out code the softmax keeps its fp32 output; of one kernel this one. */
+        vs_train_keep_or_give(t, layer, place, p, keep && t->fused_softmax);
+        p = dropped;
+        vs_train_keep_or_give(t, layer, place, mask, keep);
     }
     attention_op(t, layer);
-    vs_train_element(t, "attention scores", l, (double)cells * (6.0 * t->cb + 8));
-    vs_train_keep_or_give(t, layer, VS_KEEP_ATTENTION, p32, keep);
-    vs_train_keep_or_give(t, layer, VS_KEEP_ATTENTION, p16, keep);
+    vs_train_element(t, "attention scores", l,
+                     (double)cells * (6.0 * t->cb + (t->fused_softmax ? 0 : 8)));
+    vs_train_keep_or_give(t, layer, place, p, keep);
+}
+
+/* The core of attention: from q, k and v to its output. */
+static void core(struct vs_train *t, uint32_t layer, enum vs_keep place, bool keep) {
+    if (t->plan->attention == VS_ATTENTION_NAIVE) {
+        naive_scores(t, layer, place, keep);
+        return;
+    }
+    vs_buffer_id lse = vs_train_take(t, "log-sum-exp", (int32_t)layer, 4 * t->nh);
+    attention_op(t, layer);
+    vs_train_keep_or_give(t, layer, place, lse, keep);
+}
+
+/* Megatron-LM: megatron/core/transformer/attention.py, _checkpointed_attention_forward. */
+void vs_train_core_again(struct vs_train *t, uint32_t layer) {
+    if (!t->plan->checkpoint_attention)
+        return;
+    vs_buffer_id out = vs_train_take(t, "attention output", (int32_t)layer, t->cb * t->q);
+    vs_buffer_id other = vs_train_context_begin(t, layer, false);
+    core(t, layer, VS_KEEP_CORE, true);
+    vs_train_context_end(t, layer, false, other);
+    vs_emit_give(&t->e, out);
 }
 
 static vs_buffer_id head_norm(struct vs_train *t, uint32_t layer, vs_buffer_id x, uint64_t width,
@@ -170,18 +209,13 @@ static vs_buffer_id attention(struct vs_train *t, uint32_t layer, vs_buffer_id q
         k = wide_k;
         v = wide_v;
     }
-    vs_buffer_id lse = VS_NO_BUFFER;
     vs_buffer_id out = vs_train_take(t, "attention output", l, t->cb * t->q);
-    if (t->plan->attention == VS_ATTENTION_NAIVE) {
-        naive_scores(t, layer, keep);
-    } else {
-        lse = vs_train_take(t, "log-sum-exp", l, 4 * t->nh);
-        attention_op(t, layer);
-    }
+    vs_buffer_id other = vs_train_context_begin(t, layer, false);
+    core(t, layer, VS_KEEP_ATTENTION, keep && !t->plan->checkpoint_attention);
+    vs_train_context_end(t, layer, false, other);
     vs_train_keep_or_give(t, layer, VS_KEEP_ATTENTION, q, keep);
     vs_train_keep_or_give(t, layer, VS_KEEP_ATTENTION, k, keep);
     vs_train_keep_or_give(t, layer, VS_KEEP_ATTENTION, v, keep);
-    vs_train_keep_or_give(t, layer, VS_KEEP_ATTENTION, lse, keep);
     return out;
 }
 
@@ -192,7 +226,9 @@ static bool has_shared_norm(const struct vs_train *t) {
 static vs_buffer_id mlp(struct vs_train *t, uint32_t layer, vs_buffer_id y, bool keep) {
     int32_t l = (int32_t)layer;
     vs_buffer_id gu[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
+    vs_buffer_id whole = vs_train_whole(t, l, "norm output, all tokens");
     linears(t, layer, VS_KEEP_GATE_UP_IN, GATE_UP, 2, "mlp.gate_up", gu, keep);
+    vs_emit_give(&t->e, whole);
     if (!has_shared_norm(t))
         vs_train_keep_or_give(t, layer, VS_KEEP_GATE_UP_IN, y,
                               keep && input_needed(t, layer, GATE_UP, 2));
@@ -214,13 +250,14 @@ static vs_buffer_id mlp(struct vs_train *t, uint32_t layer, vs_buffer_id y, bool
     vs_train_keep_or_give(t, layer, place, product,
                           keep && !t->in_place_mlp &&
                               (act_keeps_output || input_needed(t, layer, DOWN, 1)));
+    out[0] = vs_train_sum(t, l, "MLP output, summed", out[0]);
     return vs_train_post(t, layer, VS_KEEP_POST2, out[0], keep);
 }
 
 /* The residual add: a new stream; the branch and the old stream go unless a norm kept it. */
 static vs_buffer_id residual(struct vs_train *t, uint32_t layer, vs_buffer_id x,
                              vs_buffer_id branch, enum vs_keep place, bool keep_x) {
-    vs_buffer_id sum = vs_train_take(t, "residual", (int32_t)layer, t->rb * t->d);
+    vs_buffer_id sum = vs_train_take(t, "residual", (int32_t)layer, t->rb * t->stream);
     vs_emit_give(&t->e, branch);
     vs_train_keep_or_give(t, layer, place, x, keep_x);
     return sum;
@@ -228,7 +265,7 @@ static vs_buffer_id residual(struct vs_train *t, uint32_t layer, vs_buffer_id x,
 
 static vs_buffer_id stream_norm(struct vs_train *t, uint32_t layer, enum vs_keep place,
                                 const char *what, vs_buffer_id x, bool keep) {
-    struct vs_norm_input in = {.x = x, .width = t->d, .bytes = t->rb, .held = true};
+    struct vs_norm_input in = {.x = x, .width = t->stream, .bytes = t->rb, .held = true};
     vs_buffer_id y = vs_train_norm(t, layer, place, in, keep);
     vs_train_element(t, what, (int32_t)layer, t->element_bytes / 2);
     return y;
@@ -236,13 +273,16 @@ static vs_buffer_id stream_norm(struct vs_train *t, uint32_t layer, enum vs_keep
 
 static vs_buffer_id self_attention(struct vs_train *t, uint32_t layer, vs_buffer_id y, bool keep) {
     vs_buffer_id qkv[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
+    vs_buffer_id whole = vs_train_whole(t, (int32_t)layer, "norm output, all tokens");
     linears(t, layer, VS_KEEP_QKV_IN, QKV, 3, "self_attn.qkv", qkv, keep);
+    vs_emit_give(&t->e, whole);
     if (!has_shared_norm(t))
         vs_train_keep_or_give(t, layer, VS_KEEP_QKV_IN, y, keep && input_needed(t, layer, QKV, 3));
     vs_buffer_id out = attention(t, layer, qkv, keep);
     vs_buffer_id o[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
     linears(t, layer, VS_KEEP_O_IN, OUT, 1, "self_attn.o_proj", o, keep);
     vs_train_keep_or_give(t, layer, VS_KEEP_O_IN, out, keep);
+    o[0] = vs_train_sum(t, (int32_t)layer, "attention output, summed", o[0]);
     return vs_train_post(t, layer, VS_KEEP_POST1, o[0], keep);
 }
 
@@ -261,7 +301,7 @@ static vs_buffer_id parallel_forward(struct vs_train *t, uint32_t layer, vs_buff
         vs_train_keep_or_give(
             t, layer, VS_KEEP_QKV_IN, y,
             keep && (input_needed(t, layer, QKV, 3) || input_needed(t, layer, GATE_UP, 2)));
-    vs_buffer_id both = vs_train_take(t, "branches", (int32_t)layer, t->cb * t->d);
+    vs_buffer_id both = vs_train_take(t, "branches", (int32_t)layer, t->cb * t->stream);
     vs_emit_give(&t->e, a);
     vs_emit_give(&t->e, b);
     return residual(t, layer, held ? VS_NO_BUFFER : x, both, VS_KEEP_NORM1,

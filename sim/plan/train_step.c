@@ -10,7 +10,7 @@ enum { EAGER_GELU_BYTES = 32 };
 /* Element-wise traffic of a layer's forward in bytes per token (fitted on A100 training speeds:
  * eager kernels read and write each intermediate, fused ones most of them once). */
 static double element_bytes(const struct vs_train *t) {
-    double d = (double)t->d, heads = (double)(t->q + t->kv), f = (double)t->f;
+    double d = (double)t->stream, heads = (double)(t->q + t->kv), f = (double)t->f;
     bool fused = t->plan->fused_kernels || t->plan->compiled;
     double bytes;
     if (t->m->gated_mlp)
@@ -68,6 +68,9 @@ static void read_code(struct vs_train *t) {
     t->facts = code->facts;
     if (own)
         t->facts &= VS_CODE_LAYERNORM | VS_CODE_PARALLEL | VS_CODE_UNROTATED;
+    bool dropout = vs_streq(vs_engine_rule(t->plan->c->engine, "dropout", "published"), "gpt");
+    if (dropout && vs_train_has(t, VS_CODE_LAYERNORM))
+        t->facts |= VS_CODE_DROPOUT;
     t->activation = (compiled || own) && code->activation == VS_ACT_EAGER_GELU ? VS_ACT_KERNEL
                                                                                : code->activation;
     t->autocast = vs_is(&t->plan->c->axes, VS_AXIS_PRECISION, "amp");
@@ -94,6 +97,7 @@ static void engine_rules(struct vs_train *t) {
     double d = (double)t->d, f = (double)t->f;
     t->recompute = 1;
     t->fp8_cast_bytes = plan->precision.fp8 ? fp8_cast_bytes(plan) : 0;
+    t->fused_softmax = vs_streq(vs_engine_rule(e, "softmax", "eager"), "fused");
     t->in_place_mlp = vs_streq(vs_engine_rule(e, "mlp", "autograd"), "in_place");
     if (plan->shard.weights && launch_s > 0)
         t->gather_launches = vs_engine_number(e, "gather_host_s", NULL, 0) / launch_s;
@@ -105,18 +109,26 @@ static void engine_rules(struct vs_train *t) {
                          vs_engine_number(e, "kept_ffn_4bit", NULL, 0) * f;
 }
 
-static bool begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *phase,
-                  struct vs_err *err) {
-    const struct vs_model *m = plan->c->model;
-    const struct vs_values *axes = &plan->c->axes;
-    uint64_t seq = vs_train_seq(plan->c);
-    *t = (struct vs_train){.plan = plan, .m = m, .seq = seq};
-    t->tokens = seq * (uint64_t)vs_count(axes, VS_AXIS_MICRO_BATCH);
+/* What one rank has of the model's widths, and of the tokens. */
+static void read_shape(struct vs_train *t) {
+    const struct vs_model *m = t->m;
+    const struct vs_parallel *p = &t->plan->parallel;
+    t->seq = vs_train_seq(t->plan->c);
+    t->tokens = t->seq * (uint64_t)vs_count(&t->plan->c->axes, VS_AXIS_MICRO_BATCH) / p->context;
     t->d = m->hidden;
-    t->q = (uint64_t)m->heads * m->head_dim;
-    t->kv = (uint64_t)m->kv_heads * m->head_dim;
-    t->f = m->ffn;
-    t->nh = m->heads;
+    t->stream = p->sequence ? t->d / p->tensor : t->d;
+    t->nh = m->heads / p->tensor;
+    t->q = t->nh * m->head_dim;
+    t->kv = (uint64_t)(m->kv_heads > p->tensor ? m->kv_heads / p->tensor : 1) * m->head_dim;
+    t->f = vs_part_bytes(m->ffn, p->tensor);
+    t->vocab = vs_part_bytes(m->vocab, p->tensor);
+}
+
+bool vs_train_begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *phase,
+                    uint32_t first, uint32_t end, struct vs_err *err) {
+    const struct vs_model *m = plan->c->model;
+    *t = (struct vs_train){.plan = plan, .m = m, .first = first, .end = end};
+    read_shape(t);
     t->cb = plan->precision.compute;
     t->rb = plan->precision.residual;
     read_code(t);
@@ -154,11 +166,41 @@ static vs_buffer_id fetch_root(struct vs_train *t) {
     return root;
 }
 
-static vs_buffer_id forward(struct vs_train *t) {
+/* The embedding's rows are dealt out over the tensor ranks; so its output is a sum. */
+static vs_buffer_id embed(struct vs_train *t) {
     vs_buffer_id x = vs_train_take(t, "embedding output", -1, t->rb * t->d);
     vs_train_element(t, "embed_tokens", -1, 2.0 * t->rb * (double)t->d);
-    for (uint32_t layer = 0; layer < t->m->layers; layer++) {
+    return vs_train_sum(t, -1, "embedding output, summed", x);
+}
+
+/* A device map: what follows is on another device, and so is its input (a copy; the old one goes
+ * unless a checkpoint is held there). */
+static vs_buffer_id go_to_device(struct vs_train *t, uint32_t layer, const char *what,
+                                 vs_buffer_id x) {
+    uint8_t device = t->plan->layers[layer].device;
+    if (!t->plan->parallel.naive || device == t->e.device)
+        return x;
+    vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMPUTE));
+    t->e.device = device;
+    vs_buffer_id here = vs_train_take(t, what, (int32_t)layer, t->rb * t->stream);
+    vs_emit_after(
+        &t->e, vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_SEND,
+                                                 .lane = VS_LANE_COMM,
+                                                 .what = what,
+                                                 .layer = (int32_t)layer,
+                                                 .bytes = (double)(t->tokens * t->rb * t->stream),
+                                                 .ring = {2, 1},
+                                                 .launches = 1}));
+    vs_emit_give(&t->e, x);
+    return here;
+}
+
+vs_buffer_id vs_train_forward(struct vs_train *t, vs_buffer_id x) {
+    if (t->first == 0)
+        x = embed(t);
+    for (uint32_t layer = t->first; layer < t->end; layer++) {
         const struct vs_layer *l = &t->plan->layers[layer];
+        x = go_to_device(t, layer, "hidden state to the next device", x);
         vs_train_checkpoint(t, layer, x);
         vs_fetch_need(&t->fetch, &t->e, layer);
         x = vs_train_layer_forward(t, layer, x, !l->checkpointed, l->segment > 0);
@@ -193,15 +235,14 @@ static uint32_t segment_start(const struct vs_plan *plan, uint32_t layer) {
 }
 
 static void collective(struct vs_train *t, int32_t layer, bool scatter, double bytes,
-                       bool replicas) {
+                       struct vs_ring ring) {
     vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMPUTE));
     vs_emit_op(&t->e, &(struct vs_op){.kind = scatter ? VS_WORK_GATHER : VS_WORK_ALL_REDUCE,
                                       .lane = VS_LANE_COMM,
                                       .what = scatter ? "reduce-scatter" : "all-reduce",
                                       .layer = layer,
                                       .bytes = bytes,
-                                      .group = vs_shard_group(t->plan),
-                                      .replicas = replicas,
+                                      .ring = ring,
                                       .launches = 1});
 }
 
@@ -211,9 +252,10 @@ static void reduce_grads(struct vs_train *t, int32_t layer) {
     const struct vs_plan *plan = t->plan;
     bool scatter = plan->shard.grads || plan->shard.states;
     if (t->whole_grad_bytes > 0 && !t->early) {
-        collective(t, layer, scatter, (double)t->whole_grad_bytes, false);
-        if (vs_shard_group(plan) > 0)
-            collective(t, layer, false, (double)t->whole_grad_bytes, true);
+        collective(t, layer, scatter, (double)t->whole_grad_bytes, vs_shard_ring(plan));
+        if (vs_has_replicas(plan))
+            collective(t, layer, false, (double)vs_shard(plan, true, t->whole_grad_bytes),
+                       vs_replica_ring(plan));
     }
     for (size_t i = 0; i < t->whole_grad_count; i++)
         vs_emit_give(&t->e, t->whole_grads[i]);
@@ -228,7 +270,7 @@ static void keep_stream_grad(struct vs_train *t, uint32_t layer) {
     if (!t->keeps_stream_grads || layer + 2 >= t->m->layers)
         return;
     t->stream_grads[layer] =
-        vs_train_take(t, "residual gradient, kept", (int32_t)layer, t->rb * t->d);
+        vs_train_take(t, "residual gradient, kept", (int32_t)layer, t->rb * t->stream);
 }
 
 static void drop_stream_grads(struct vs_train *t) {
@@ -240,10 +282,24 @@ static void drop_stream_grads(struct vs_train *t) {
     }
 }
 
-static void backward(struct vs_train *t, vs_buffer_id grad) {
-    uint32_t layers = t->m->layers, ready = layers; /* layers from here on have been recomputed */
-    for (uint32_t layer = layers; layer-- > 0 && !t->e.failed;) {
+/* What stands before the first layer. */
+static void embedding_backward(struct vs_train *t) {
+    t->embedding_done = true;
+    for (size_t i = 0; i < t->plan->weight_count; i++) {
+        const struct vs_weight *w = &t->plan->weights[i];
+        bool other = t->plan->parallel.stages > 1 && !t->plan->parallel.naive &&
+                     w->home != vs_gpu_home(t->e.device);
+        if (!other && (w->tensor->role == VS_ROLE_EMBED || w->tensor->role == VS_ROLE_POSITIONS))
+            vs_train_weight_grad(t, w);
+    }
+    vs_train_element(t, "embed_tokens backward", -1, 2.0 * t->rb * (double)t->d);
+}
+
+vs_buffer_id vs_train_backward(struct vs_train *t, vs_buffer_id grad) {
+    uint32_t layers = t->m->layers, ready = t->end; /* layers from here on have been recomputed */
+    for (uint32_t layer = t->end; layer-- > t->first && !t->e.failed;) {
         const struct vs_layer *l = &t->plan->layers[layer];
+        grad = go_to_device(t, layer, "gradient to the device before", grad);
         uint32_t use = 2 * layers - 1 - layer;
         vs_fetch_need(&t->fetch, &t->e, use);
         if (l->checkpointed && layer < ready) {
@@ -257,31 +313,30 @@ static void backward(struct vs_train *t, vs_buffer_id grad) {
         reduce_grads(t, (int32_t)layer);
         keep_stream_grad(t, layer);
     }
-    t->embedding_done = true;
-    for (size_t i = 0; i < t->plan->weight_count; i++) {
-        const struct vs_weight *w = &t->plan->weights[i];
-        if (w->tensor->role == VS_ROLE_EMBED || w->tensor->role == VS_ROLE_POSITIONS)
-            vs_train_weight_grad(t, w);
-        vs_train_drop_cast(t, w);
-    }
-    vs_train_element(t, "embed_tokens backward", -1, 2.0 * t->rb * (double)t->d);
+    if (t->first == 0)
+        embedding_backward(t);
+    for (size_t i = 0; i < t->plan->weight_count; i++)
+        vs_train_drop_cast(t, &t->plan->weights[i]);
     reduce_grads(t, -1);
     drop_stream_grads(t);
+    if (t->first > 0)
+        return grad;
     vs_emit_give(&t->e, grad);
+    return VS_NO_BUFFER;
 }
 
 static bool emit(struct vs_plan *plan, struct vs_phase *phase, bool early, struct vs_err *err) {
     struct vs_train t;
-    if (!begin(&t, plan, phase, err))
+    if (!vs_train_begin(&t, plan, phase, 0, plan->c->model->layers, err))
         return false;
     t.early = early;
     vs_buffer_id root = fetch_root(&t);
-    vs_buffer_id x = forward(&t);
+    vs_buffer_id x = vs_train_forward(&t, VS_NO_BUFFER);
     if (!t.e.failed) {
         t.keep = true;
         vs_buffer_id grad = vs_train_loss(&t, x);
         vs_emit_ensure(&t.e, plan->reduce_bucket);
-        backward(&t, grad);
+        vs_train_backward(&t, grad);
     }
     if (!plan->shard.weights)
         vs_emit_give(&t.e, plan->reduce_bucket);

@@ -142,7 +142,8 @@ static void peer_rates(struct vs_rates *r, const struct source *s, const struct 
     double rank_s = number(s, "collective_rank_s", 0);
     if (peer <= 0)
         rank_s = number(s, "collective_staged_rank_s", rank_s);
-    r->collective_s = number(s, "collective_s", 0) + (r->ranks - 1) * rank_s;
+    r->collective_s = number(s, "collective_s", 0);
+    r->rank_s = rank_s;
 }
 
 static void host_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
@@ -263,20 +264,53 @@ static void copy(struct vs_cost *cost, const struct vs_rates *r, const struct vs
     need(cost, VS_PART_HOST_MEMORY, op->bytes);
 }
 
-/* Rings over all ranks, over the ranks that share one copy, or over those that hold the same shard.
- * A group within a node has the node's bus to itself; rings between nodes run side by side and
- * share the network, each with its shard. */
-static void collective(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+static double lesser(double a, double b) { return a < b ? a : b; }
+
+/* Bytes of the slower bus, which the resource stands for, that take as long as `bytes` inside a
+ * node. */
+static double inside_node(const struct vs_rates *r, double bytes) {
+    return bytes * r->capacity[VS_PART_PEER] / r->node_bus;
+}
+
+/* A ring inside a node has the node's bus to itself. Rings between nodes whose members stand
+ * `stride` ranks apart run side by side, and share the network: as many as a node has ranks between
+ * two members. */
+static void ring(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
     double turns = op->kind == VS_WORK_ALL_REDUCE ? 2 : 1;
-    double group = op->group > 0 ? op->group : r->ranks;
-    double among = op->replicas ? r->ranks / group : group;
-    double bytes = op->bytes;
-    if (op->replicas)
-        bytes *= (group < r->node_ranks ? group : r->node_ranks) / group;
-    else if (group <= r->node_ranks)
-        bytes *= r->capacity[VS_PART_PEER] / r->node_bus;
+    double members = op->ring.members > 0 ? op->ring.members : r->ranks;
+    double stride = op->ring.stride > 0 ? op->ring.stride : 1;
+    double bytes = turns * op->bytes * (members - 1) / members;
+    bool inside = members * stride <= r->node_ranks;
+    cost->latency_s += r->collective_s + (members - 1) * r->rank_s;
+    need(cost, VS_PART_PEER,
+         inside ? inside_node(r, bytes) : bytes * lesser(stride, r->node_ranks));
+}
+
+/* All to all: each member keeps its own part, sends some parts inside the node, and shares the
+ * network with the node's other ranks for the rest. Both go at the same time. */
+static void all_to_all(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+    double members = op->ring.members > 0 ? op->ring.members : r->ranks;
+    double near = lesser(members, r->node_ranks);
+    double inside = inside_node(r, op->bytes * (near - 1) / members);
+    double outside = op->bytes * (members - near) / members * r->node_ranks;
+    cost->latency_s += r->collective_s + (members - 1) * r->rank_s;
+    need(cost, VS_PART_PEER, inside > outside ? inside : outside);
+}
+
+/* All ranks of a node send to ranks of the next group at the same time. */
+static void send_on(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+    bool inside = 2.0 * op->ring.stride <= r->node_ranks;
     cost->latency_s += r->collective_s;
-    need(cost, VS_PART_PEER, turns * bytes * (among - 1) / among);
+    need(cost, VS_PART_PEER,
+         inside ? inside_node(r, op->bytes) : op->bytes * lesser(op->ring.stride, r->node_ranks));
+}
+
+static void attention(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+    double rate = op->fp32                              ? r->gemm_fp32
+                  : op->kind == VS_WORK_NAIVE_ATTENTION ? r->naive_attention
+                                                        : r->attention;
+    need(cost, VS_PART_MEMORY, op->bytes / r->stream_fraction);
+    compute(cost, r, op->flops, rate);
 }
 
 static enum vs_part host_memory(const struct vs_rates *r) {
@@ -293,11 +327,7 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         break;
     case VS_WORK_ATTENTION:
     case VS_WORK_NAIVE_ATTENTION:
-        need(&cost, VS_PART_MEMORY, op->bytes / r->stream_fraction);
-        compute(&cost, r, op->flops,
-                op->fp32                              ? r->gemm_fp32
-                : op->kind == VS_WORK_NAIVE_ATTENTION ? r->naive_attention
-                                                      : r->attention);
+        attention(&cost, r, op);
         break;
     case VS_WORK_KV_READ:
     case VS_WORK_KV_READ_NAIVE:
@@ -323,7 +353,13 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         break;
     case VS_WORK_GATHER:
     case VS_WORK_ALL_REDUCE:
-        collective(&cost, r, op);
+        ring(&cost, r, op);
+        break;
+    case VS_WORK_ALL_TO_ALL:
+        all_to_all(&cost, r, op);
+        break;
+    case VS_WORK_SEND:
+        send_on(&cost, r, op);
         break;
     case VS_WORK_HOP:
         need(&cost, VS_PART_H2D, op->bytes * r->hop_slowdown);

@@ -52,8 +52,9 @@ struct vs_rates {
     double read_cap[VS_CLASS_FP8 + 1]; /* bytes/s that kernels of a type class take in; 0 = none */
     double dequant_cap;
     double kernel_s, launch_s;
-    double ranks, collective_s;  /* of a collective: participants, start */
-    double node_ranks, node_bus; /* participants inside a node, and the bus that they have there */
+    double ranks;                /* all devices */
+    double collective_s, rank_s; /* of a collective: its start, and each further member's turn */
+    double node_ranks, node_bus; /* devices of a node, and the bus that they have there */
     double queue_depth; /* launches that a stream holds before the host must wait; 0 = any number */
     bool ridge;         /* GEMMs reach neither limit where both are near */
     double hop_slowdown; /* from device to device through the host, against a copy to one device */

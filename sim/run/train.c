@@ -73,10 +73,12 @@ static void report_speed(struct vs_simulation *s, double seconds) {
     const struct vs_values *axes = &s->c->axes;
     double tokens = (double)vs_train_seq(s->c) * (double)vs_count(axes, VS_AXIS_MICRO_BATCH) *
                     (double)accumulation(s);
-    double ranks = s->plan.ranks;
+    double samples = s->plan.ranks / s->plan.parallel.context; /* data-parallel ranks */
+    double devices = (double)s->c->machine->device_count;
     s->out->metrics[VS_METRIC_STEP_TIME_S] = seconds;
-    s->out->metrics[VS_METRIC_TRAIN_TPS] = ranks * tokens / seconds;
-    s->out->metrics[VS_METRIC_MFU] = 6 * (double)s->c->model->params_active * tokens / seconds /
+    s->out->metrics[VS_METRIC_TRAIN_TPS] = samples * tokens / seconds;
+    s->out->metrics[VS_METRIC_MFU] = 6 * (double)s->c->model->params_active * samples * tokens /
+                                     seconds / devices /
                                      s->x.units[0].rates.capacity[VS_PART_COMPUTE];
     s->main_s = seconds;
 }
@@ -90,6 +92,12 @@ static bool emit_micro_steps(struct vs_simulation *s, struct step *step, struct 
 
 static bool drive(struct vs_simulation *s, struct step *step, struct vs_err *err) {
     double seconds;
+    if (s->plan.parallel.stages > 1 && !s->plan.parallel.naive) {
+        bool ok = vs_drive_pipeline(s, &seconds, err);
+        if (ok && seconds > 0)
+            report_speed(s, seconds);
+        return ok;
+    }
     if (!emit_micro_steps(s, step, err) || !vs_emit_optimizer_step(&s->plan, &step->update, err))
         return false;
     uint64_t before = vs_executor_state(&s->x);

@@ -2,7 +2,8 @@
  * outputs, o and down by their inputs, so that each rank ends attention and MLP with a part of a
  * sum, and an all-reduce follows each of both. Heads stay whole: with more ranks than KV heads some
  * ranks hold the same one. Embedding and head are split by the vocabulary; norms, the router and
- * projections to a latent are on every rank. */
+ * projections to a latent are on every rank. In training the devices are several such groups, and
+ * backward adds up the gradients of the inputs that the ranks have in common. */
 #include "strategy/strategy.h"
 
 #include "hw/machine.h"
@@ -42,20 +43,23 @@ static bool check_heads(const struct vs_model *m, uint32_t ranks, struct vs_err 
 
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
+    bool train = c->task == VS_TASK_TRAIN;
     int64_t ranks = vs_count(&c->axes, VS_AXIS_TP);
-    if (c->task == VS_TASK_TRAIN || ranks < 2)
+    if (ranks < 2)
         return true;
-    if ((size_t)ranks != c->machine->device_count)
+    if (!train && (size_t)ranks != c->machine->device_count)
         return vs_err_at(err, NULL, 0, 0,
                          "--tp %lld on %s: found devices: %zu, expected as many as ranks (several "
                          "groups of ranks are not modelled)",
                          (long long)ranks, c->machine->hw, c->machine->device_count);
     if (!check_heads(c->model, (uint32_t)ranks, err))
         return false;
-    plan->ranks = (uint32_t)ranks;
-    plan->tensor_parallel = true;
+    if (!train) {
+        plan->ranks = (uint32_t)ranks;
+        plan->tensor_parallel = true;
+    }
     for (size_t i = 0; i < plan->weight_count; i++)
-        plan->weights[i].parts = parts_of(c->model, plan->weights[i].tensor, plan->ranks);
+        plan->weights[i].parts = parts_of(c->model, plan->weights[i].tensor, (uint32_t)ranks);
     return true;
 }
 
