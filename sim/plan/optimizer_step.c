@@ -188,7 +188,8 @@ static uint64_t tile_elements(const struct vs_plan *plan) {
 static void update_at_once(struct vs_emit *e, double bytes) {
     struct vs_plan *plan = e->plan;
     const struct vs_optimizer *o = &plan->optimizer;
-    bool wider = plan->precision.master > plan->precision.grad;
+    bool wider = plan->precision.master > plan->precision.grad &&
+                 vs_streq(vs_engine_rule(plan->c->engine, "gradient_copy", "fp32"), "fp32");
     bool copies = !plan->optimizer_on_cpu && (o->foreach || wider);
     uint64_t left = tile_elements(plan);
     size_t first = plan->buffers.count;

@@ -1,5 +1,6 @@
 #include "plan/pipeline.h"
 
+#include "engine/engine.h"
 #include "hw/machine.h"
 
 uint32_t vs_pipeline_steps(const struct vs_parallel *p, uint32_t micro_batches) {
@@ -116,7 +117,10 @@ static vs_buffer_id receive(struct vs_train *t, const char *what) {
     return x;
 }
 
-/* Forward of the last chunk ends with the last hidden state; head and loss are part of its
+/* What was sent stays until its backward where the engine keeps it as autograd's root (DeepSpeed's
+ * pipe_buffers["outputs"]; Megatron-LM without --deallocate-pipeline-outputs).
+ *
+ * Forward of the last chunk ends with the last hidden state; head and loss are part of its
  * backward, which follows at once. */
 static bool emit(struct vs_plan *plan, uint32_t chunk, bool early, struct vs_phase *forward,
                  struct vs_phase *backward, struct vs_err *err) {
@@ -128,12 +132,14 @@ static bool emit(struct vs_plan *plan, uint32_t chunk, bool early, struct vs_pha
         return false;
     t.e.device = device;
     t.early = early;
+    t.embeds = chunk == 0;
     vs_buffer_id x = VS_NO_BUFFER;
     if (chunk > 0)
         x = receive(&t, "hidden state from the stage before");
     x = vs_train_forward(&t, x);
-    if (!is_last)
-        vs_emit_give(&t.e, x); /* sent: Megatron-LM's deallocate_pipeline_outputs */
+    bool kept = vs_streq(vs_engine_rule(plan->c->engine, "pipeline_outputs", "freed"), "kept");
+    if (!is_last && !kept)
+        vs_emit_give(&t.e, x);
     if (!vs_emit_end(&t.e, err))
         return false;
     forward->name = "forward";
@@ -144,6 +150,8 @@ static bool emit(struct vs_plan *plan, uint32_t chunk, bool early, struct vs_pha
         is_last ? vs_train_loss(&t, x) : receive(&t, "gradient from the stage behind");
     grad = vs_train_backward(&t, grad);
     vs_emit_give(&t.e, grad);
+    if (!is_last && kept)
+        vs_emit_give(&t.e, x);
     return vs_emit_end(&t.e, err);
 }
 

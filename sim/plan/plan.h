@@ -109,19 +109,22 @@ struct vs_ring {
 struct vs_op {
     enum vs_work_kind kind;
     enum vs_lane lane;
-    const char *what;           /* "mlp.down_proj", "self_attn backward" */
-    int32_t layer;              /* -1 outside the layers */
-    bool fp32;                  /* arithmetic in fp32 instead of 16 bit */
-    bool fp8, fp4;              /* matrix products in 8 bit, in 4 bit */
-    struct vs_ring ring;        /* of a collective; a send goes `stride` ranks further */
-    uint8_t device;             /* that works, or at the device end of a copy */
-    bool pinned;                /* copies: from or to page-locked memory */
+    const char *what;    /* "mlp.down_proj", "self_attn backward" */
+    int32_t layer;       /* -1 outside the layers */
+    bool fp32;           /* arithmetic in fp32 instead of 16 bit */
+    bool fp8, fp4;       /* matrix products in 8 bit, in 4 bit */
+    struct vs_ring ring; /* of a collective; a send goes `stride` ranks further */
+    double copies;  /* all to all: members that each vector goes to; to another node it goes once,
+                       whatever their number there */
+    uint8_t device; /* that works, or at the device end of a copy */
+    bool pinned;    /* copies: from or to page-locked memory */
     const struct vs_type *type; /* of the weights that it reads; NULL = 16 bit */
     double flops;
-    double bytes;    /* traffic on the memory of the processor that works, or over the link */
-    double kernels;  /* kernels that run one after the other: each starts and drains */
-    double cost_s;   /* a fixed cost from the engine file */
-    double launches; /* kernels that the host issues for it */
+    double efficiency; /* share of a large product's rate that this one reaches; 0 = all of it */
+    double bytes;      /* traffic on the memory of the processor that works, or over the link */
+    double kernels;    /* kernels that run one after the other: each starts and drains */
+    double cost_s;     /* a fixed cost from the engine file */
+    double launches;   /* kernels that the host issues for it */
     uint32_t first_mem, mem_count; /* actions just before it is issued, in vs_phase.mem */
     uint32_t first_dep,
         dep_count; /* earlier operations that it waits for besides its lane, in vs_phase.deps */

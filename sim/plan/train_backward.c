@@ -95,6 +95,8 @@ static const enum vs_role QKV[] = {VS_ROLE_Q, VS_ROLE_K, VS_ROLE_V};
 static const enum vs_role GATE_UP[] = {VS_ROLE_GATE, VS_ROLE_UP};
 static const enum vs_role OUT[] = {VS_ROLE_O};
 static const enum vs_role DOWN[] = {VS_ROLE_DOWN};
+static const enum vs_role SHARED_GATE_UP[] = {VS_ROLE_SHARED_GATE, VS_ROLE_SHARED_UP};
+static const enum vs_role SHARED_DOWN[] = {VS_ROLE_SHARED_DOWN};
 
 /* The gradient of a branch's output, of all tokens. */
 static vs_buffer_id whole_branch(struct vs_train *t, uint32_t layer, vs_buffer_id branch) {
@@ -105,11 +107,12 @@ static vs_buffer_id whole_branch(struct vs_train *t, uint32_t layer, vs_buffer_i
     return whole;
 }
 
-static vs_buffer_id mlp_backward(struct vs_train *t, uint32_t layer) {
-    vs_buffer_id branch[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
-    branch[0] = whole_branch(t, layer, vs_train_post_backward(t, layer, VS_KEEP_POST2));
-    vs_buffer_id product = linears_backward(t, layer, VS_KEEP_DOWN_IN, DOWN, 1,
-                                            "mlp.down_proj backward", branch, t->cb);
+/* The gradient of a dense MLP's input; `branch` of its output, where it is no other's. */
+static vs_buffer_id dense_backward(struct vs_train *t, uint32_t layer, bool shared,
+                                   vs_buffer_id branch) {
+    vs_buffer_id out[3] = {branch, VS_NO_BUFFER, VS_NO_BUFFER};
+    vs_buffer_id product = linears_backward(t, layer, VS_KEEP_DOWN_IN, shared ? SHARED_DOWN : DOWN,
+                                            1, "mlp.down_proj backward", out, t->cb);
     vs_buffer_id gu[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
     if (t->in_place_mlp) {
         vs_emit_give(&t->e, product); /* gradients of gate and up stand where forward kept them */
@@ -123,8 +126,20 @@ static vs_buffer_id mlp_backward(struct vs_train *t, uint32_t layer) {
         gu[0] = vs_train_activation_backward(t, layer, product);
     }
     vs_train_free_kept(t, layer, VS_KEEP_ACT);
-    return linears_backward(t, layer, VS_KEEP_GATE_UP_IN, GATE_UP, 2, "mlp.gate_up backward", gu,
-                            t->nb);
+    return linears_backward(t, layer, VS_KEEP_GATE_UP_IN, shared ? SHARED_GATE_UP : GATE_UP, 2,
+                            "mlp.gate_up backward", gu, t->nb);
+}
+
+static vs_buffer_id mlp_backward(struct vs_train *t, uint32_t layer) {
+    vs_buffer_id post = vs_train_post_backward(t, layer, VS_KEEP_POST2);
+    if (t->m->layer[layer].mlp != VS_MLP_EXPERTS)
+        return dense_backward(t, layer, false, whole_branch(t, layer, post));
+    vs_buffer_id grad = vs_train_experts_backward(t, layer);
+    if (t->m->shared_experts > 0)
+        vs_emit_give(&t->e, dense_backward(t, layer, true, whole_branch(t, layer, VS_NO_BUFFER)));
+    vs_train_free_kept(t, layer, VS_KEEP_GATE_UP_IN);
+    vs_emit_give(&t->e, post);
+    return grad;
 }
 
 /* Fused: softmax sums, an fp32 accumulator of dq, and dk, dv of all heads before they are summed by
@@ -147,15 +162,14 @@ static void attention_grads(struct vs_train *t, uint32_t layer, vs_buffer_id out
     qkv[0] = take(t, "dq", layer, t->cb * t->q);
     qkv[1] = take(t, "dk", layer, t->cb * t->kv);
     qkv[2] = take(t, "dv", layer, t->cb * t->kv);
-    double flops = 4.0 * (double)t->tokens * (double)t->seq * (double)t->q;
-    double causal = vs_train_has(t, VS_CODE_TRITON_ATTENTION) ? flops : flops / 2;
+    double flops = vs_train_attention_flops(t);
     vs_buffer_id other = vs_train_context_begin(t, layer, true);
     vs_emit_op(&t->e, &(struct vs_op){.kind = naive ? VS_WORK_NAIVE_ATTENTION : VS_WORK_ATTENTION,
                                       .lane = VS_LANE_COMPUTE,
                                       .what = "self_attn backward",
                                       .layer = (int32_t)layer,
                                       .fp32 = t->cb == 4,
-                                      .flops = naive ? 2 * flops : 2.5 * causal,
+                                      .flops = (naive ? 2 : 2.5) * flops,
                                       .bytes = (double)(t->tokens * t->cb) *
                                                (double)(4 * t->q + 4 * t->kv),
                                       .kernels = 1,
@@ -189,6 +203,8 @@ static vs_buffer_id self_attention_backward(struct vs_train *t, uint32_t layer) 
     vs_train_core_again(t, layer);
     attention_grads(t, layer, out, qkv);
     head_norm_grads(t, layer, qkv);
+    if (vs_train_is_latent(t, layer))
+        return vs_train_latent_backward(t, layer, qkv);
     return linears_backward(t, layer, VS_KEEP_QKV_IN, QKV, 3, "self_attn.qkv backward", qkv, t->nb);
 }
 
@@ -209,7 +225,7 @@ static vs_buffer_id parallel_backward(struct vs_train *t, uint32_t layer, vs_buf
 }
 
 vs_buffer_id vs_train_layer_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad) {
-    vs_train_hooks(t, layer);
+    vs_train_enter_layer(t, layer);
     if (vs_train_has(t, VS_CODE_PARALLEL))
         return parallel_backward(t, layer, grad);
     vs_buffer_id y = mlp_backward(t, layer);

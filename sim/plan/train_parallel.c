@@ -24,6 +24,7 @@ static vs_op_id exchange(struct vs_train *t, int32_t layer, enum vs_work_kind ki
                                              .layer = layer,
                                              .bytes = bytes * t->recompute,
                                              .ring = ring,
+                                             .copies = 1,
                                              .launches = 1});
 }
 

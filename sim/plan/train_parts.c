@@ -117,6 +117,16 @@ void vs_train_element(struct vs_train *t, const char *what, int32_t layer, doubl
                                       .launches = t->launches});
 }
 
+vs_buffer_id vs_train_as_operand(struct vs_train *t, uint32_t layer, vs_buffer_id x, uint64_t width,
+                                 bool keep) {
+    if (!t->keeps_operands || !keep || x == VS_NO_BUFFER)
+        return x;
+    uint64_t bytes = t->plan->precision.fp4 ? width / 2 : width;
+    vs_buffer_id operand = vs_train_take(t, "cast operand", (int32_t)layer, bytes);
+    vs_emit_give(&t->e, x);
+    return operand;
+}
+
 /* Hooks around a unit of sharded weights keep the host busy in each pass over it. */
 void vs_train_hooks(struct vs_train *t, uint32_t layer) {
     if (t->gather_launches > 0)
@@ -150,7 +160,10 @@ static void grad(struct vs_train *t, vs_buffer_id held, uint64_t whole_bytes) {
     else if (t->plan->ranks > 1)
         t->whole_grad_bytes += whole_bytes;
     if (vs_on_gpu(b.home)) {
-        vs_emit_accumulate(&t->e, held);
+        if (t->fused_accumulation)
+            vs_emit_ensure(&t->e, held);
+        else
+            vs_emit_accumulate(&t->e, held);
         return;
     }
     /* It arrives in the type of backward, where the engine adds up in a wider one. */

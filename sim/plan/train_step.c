@@ -59,6 +59,29 @@ static double launches(const struct vs_plan *plan) {
     return vs_engine_number(plan->c->engine, name, NULL, 0) / OPS_PER_LAYER;
 }
 
+bool vs_train_is_latent(const struct vs_train *t, uint32_t layer) {
+    return t->m->layer[layer].mixer == VS_MIXER_LATENT;
+}
+
+double vs_train_attention_flops(const struct vs_train *t) {
+    bool whole =
+        t->plan->attention == VS_ATTENTION_NAIVE || vs_train_has(t, VS_CODE_TRITON_ATTENTION);
+    double cells = whole ? (double)t->seq : t->reach;
+    return 2.0 * (double)t->tokens * cells * (double)(t->q + t->out);
+}
+
+/* Cells that a token of a window sees, on average over a causal sample: w - w^2 / 2s. The width of
+ * the MLP that every token takes: the layer's own, or that of its shared experts. */
+void vs_train_enter_layer(struct vs_train *t, uint32_t layer) {
+    const struct vs_model_layer *l = &t->m->layer[layer];
+    uint64_t shared = (uint64_t)t->m->shared_experts * t->m->shared_ffn;
+    double window = l->window > 0 && l->window < t->seq ? l->window : (double)t->seq;
+    t->reach = window - window * window / (2 * (double)t->seq);
+    t->f = vs_part_bytes(l->mlp == VS_MLP_EXPERTS ? shared : l->ffn, t->plan->parallel.tensor);
+    t->element_bytes = element_bytes(t);
+    vs_train_hooks(t, layer);
+}
+
 /* A compiler fuses what the code writes out. Engines with layers of their own keep the model's
  * architecture, but none of the habits of its published code. */
 static void read_code(struct vs_train *t) {
@@ -96,8 +119,12 @@ static void engine_rules(struct vs_train *t) {
     double launch_s = vs_engine_number(e, "launch_s", NULL, 0);
     double d = (double)t->d, f = (double)t->f;
     t->recompute = 1;
-    t->fp8_cast_bytes = plan->precision.fp8 ? fp8_cast_bytes(plan) : 0;
+    t->fp8_cast_bytes = plan->precision.fp8 || plan->precision.fp4 ? fp8_cast_bytes(plan) : 0;
+    t->fused_activation = vs_streq(vs_engine_rule(e, "activation", "apart"), "fused");
+    t->keeps_operands = (t->plan->precision.fp8 || t->plan->precision.fp4) &&
+                        vs_streq(vs_engine_rule(e, "fp8_inputs", "as_given"), "cast");
     t->fused_softmax = vs_streq(vs_engine_rule(e, "softmax", "eager"), "fused");
+    t->fused_accumulation = vs_streq(vs_engine_rule(e, "gradient_accumulation", "apart"), "fused");
     t->in_place_mlp = vs_streq(vs_engine_rule(e, "mlp", "autograd"), "in_place");
     if (plan->shard.weights && launch_s > 0)
         t->gather_launches = vs_engine_number(e, "gather_host_s", NULL, 0) / launch_s;
@@ -118,8 +145,12 @@ static void read_shape(struct vs_train *t) {
     t->d = m->hidden;
     t->stream = p->sequence ? t->d / p->tensor : t->d;
     t->nh = m->heads / p->tensor;
-    t->q = t->nh * m->head_dim;
-    t->kv = (uint64_t)(m->kv_heads > p->tensor ? m->kv_heads / p->tensor : 1) * m->head_dim;
+    bool latent = m->mla_kv_rank > 0;
+    t->q = t->nh * (latent ? m->mla_nope_dim + m->mla_rope_dim : m->head_dim);
+    t->out = latent ? t->nh * m->mla_v_dim : t->q;
+    t->kv = latent
+                ? t->q
+                : (uint64_t)(m->kv_heads > p->tensor ? m->kv_heads / p->tensor : 1) * m->head_dim;
     t->f = vs_part_bytes(m->ffn, p->tensor);
     t->vocab = vs_part_bytes(m->vocab, p->tensor);
 }
@@ -127,12 +158,11 @@ static void read_shape(struct vs_train *t) {
 bool vs_train_begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *phase,
                     uint32_t first, uint32_t end, struct vs_err *err) {
     const struct vs_model *m = plan->c->model;
-    *t = (struct vs_train){.plan = plan, .m = m, .first = first, .end = end};
+    *t = (struct vs_train){.plan = plan, .m = m, .first = first, .end = end, .embeds = first == 0};
     read_shape(t);
     t->cb = plan->precision.compute;
     t->rb = plan->precision.residual;
     read_code(t);
-    t->element_bytes = element_bytes(t);
     t->launches = launches(plan) * relative_launches(t);
     t->adapter_launches = vs_engine_number(plan->c->engine, "adapter_launches", NULL, 0);
     t->kept = VS_NEW_ARRAY(plan->arena, struct vs_kept, m->layers);
@@ -196,7 +226,7 @@ static vs_buffer_id go_to_device(struct vs_train *t, uint32_t layer, const char 
 }
 
 vs_buffer_id vs_train_forward(struct vs_train *t, vs_buffer_id x) {
-    if (t->first == 0)
+    if (t->embeds)
         x = embed(t);
     for (uint32_t layer = t->first; layer < t->end; layer++) {
         const struct vs_layer *l = &t->plan->layers[layer];
@@ -313,13 +343,13 @@ vs_buffer_id vs_train_backward(struct vs_train *t, vs_buffer_id grad) {
         reduce_grads(t, (int32_t)layer);
         keep_stream_grad(t, layer);
     }
-    if (t->first == 0)
+    if (t->embeds)
         embedding_backward(t);
     for (size_t i = 0; i < t->plan->weight_count; i++)
         vs_train_drop_cast(t, &t->plan->weights[i]);
     reduce_grads(t, -1);
     drop_stream_grads(t);
-    if (t->first > 0)
+    if (!t->embeds)
         return grad;
     vs_emit_give(&t->e, grad);
     return VS_NO_BUFFER;

@@ -72,6 +72,7 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
         r->gemm[i] =
             under_power_limit(s, d, peak * number_of_class(s, "gemm_fraction", i, fraction));
     r->gemm_fp8 = vs_num_or(d->compute.fp8_flops, peak) * number(s, "gemm_fp8_scale", 1) * fraction;
+    r->gemm_fp4 = vs_num_or(d->compute.fp4_flops, peak) * number(s, "gemm_fp4_scale", 1) * fraction;
     r->gemm_fp32 = number(s, "gemm_fp32_fraction", a->gemm_fp32_fraction.value) * fp32;
     r->attention = number(s, "attention_fraction", a->attention_fraction.value) * peak;
     r->naive_attention =
@@ -205,7 +206,8 @@ static void compute(struct vs_cost *cost, const struct vs_rates *r, double flops
 }
 
 static double gemm_rate(const struct vs_rates *r, const struct vs_op *op) {
-    return op->fp8    ? r->gemm_fp8
+    return op->fp4    ? r->gemm_fp4
+           : op->fp8  ? r->gemm_fp8
            : op->fp32 ? r->gemm_fp32
                       : r->gemm[op->type ? op->type->class_of : VS_CLASS_FLOAT];
 }
@@ -245,7 +247,8 @@ static void matrices(struct vs_cost *cost, const struct vs_rates *r, const struc
         gemv(cost, r, op);
     } else {
         need(cost, VS_PART_MEMORY, op->bytes / r->stream_fraction);
-        compute(cost, r, op->flops, gemm_rate(r, op));
+        double share = op->efficiency > 0 ? op->efficiency : 1;
+        compute(cost, r, op->flops, gemm_rate(r, op) * share);
     }
     if (r->ridge)
         round_ridge(cost, r);
@@ -286,13 +289,23 @@ static void ring(struct vs_cost *cost, const struct vs_rates *r, const struct vs
          inside ? inside_node(r, bytes) : bytes * lesser(stride, r->node_ranks));
 }
 
-/* All to all: each member keeps its own part, sends some parts inside the node, and shares the
- * network with the node's other ranks for the rest. Both go at the same time. */
+static double power(double x, double exponent) {
+    double y = 1;
+    for (int i = 0; i < (int)exponent; i++)
+        y *= x;
+    return y;
+}
+
+/* All to all of vectors, each with so many copies for members drawn evenly: each member keeps its
+ * own part, sends some inside the node, and shares the network with the node's other ranks for the
+ * rest: one copy to each other node that has one of the members, from where it is handed on
+ * (DeepEP, and Megatron-LM's flex dispatcher). Both go at the same time. */
 static void all_to_all(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
     double members = op->ring.members > 0 ? op->ring.members : r->ranks;
     double near = lesser(members, r->node_ranks);
     double inside = inside_node(r, op->bytes * (near - 1) / members);
-    double outside = op->bytes * (members - near) / members * r->node_ranks;
+    double nodes = members / near, vectors = op->copies > 0 ? op->bytes / op->copies : 0;
+    double outside = vectors * (nodes - 1) * (1 - power(1 - 1 / nodes, op->copies)) * r->node_ranks;
     cost->latency_s += r->collective_s + (members - 1) * r->rank_s;
     need(cost, VS_PART_PEER, inside > outside ? inside : outside);
 }

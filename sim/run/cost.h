@@ -44,7 +44,8 @@ struct vs_cost {
 struct vs_rates {
     double capacity[VS_PART_COUNT];
     double gemm[VS_CLASS_FP8 + 1]; /* FLOP/s that kernels on weights of a type class reach */
-    double gemm_fp32, gemm_fp8, attention, naive_attention; /* FLOP/s that kernels reach */
+    double gemm_fp32, gemm_fp8, gemm_fp4, attention,
+        naive_attention; /* FLOP/s that kernels reach */
     double read_fraction, stream_fraction;
     double dequant_fraction[VS_CLASS_FP8 + 1]; /* by class of the type that is unpacked */
     double element_scale, adapter_scale;

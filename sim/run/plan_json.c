@@ -32,6 +32,8 @@ static const char *const KINDS[VS_WORK_KIND_COUNT] = {
     [VS_WORK_CPU_OPTIMIZER] = "cpu_optimizer",
     [VS_WORK_STORAGE_READ] = "storage_read",
     [VS_WORK_SYNC] = "sync",
+    [VS_WORK_ALL_TO_ALL] = "all_to_all",
+    [VS_WORK_SEND] = "send",
 };
 
 /* "gpu1", "host" into `out`. */

@@ -14,6 +14,14 @@ static uint32_t number_of(const struct vs_values *axes, enum vs_axis axis) {
     return n > 1 ? (uint32_t)n : 1;
 }
 
+/* Where nothing is said: what the stack's recipes for this generation of devices do. */
+static bool is_sequence_parallel(const struct vs_case *c) {
+    const char *arch = c->machine->devices[0]->arch.name;
+    if (vs_given(&c->axes, VS_AXIS_SEQ_PARALLEL))
+        return vs_is(&c->axes, VS_AXIS_SEQ_PARALLEL, "on");
+    return vs_engine_number(c->engine, "sequence_parallel", arch, 0) > 0;
+}
+
 /* A device map over all devices, each working while the others wait: a pipeline of one micro-batch.
  */
 static bool take_device_map(struct vs_plan *plan, struct vs_err *err) {
@@ -106,7 +114,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     p->stages = number_of(axes, VS_AXIS_PP);
     p->chunks = number_of(axes, VS_AXIS_PP_INTERLEAVE);
     p->experts = number_of(axes, VS_AXIS_EP);
-    p->sequence = p->tensor > 1 && vs_is(axes, VS_AXIS_SEQ_PARALLEL, "on");
+    p->sequence = p->tensor > 1 && is_sequence_parallel(plan->c);
     p->ulysses = p->context > 1 && vs_is(axes, VS_AXIS_CP_KIND, "ulysses");
     return take_device_map(plan, err) && check_devices(plan, err) && check_experts(plan, err) &&
            check_tokens(plan, err);

@@ -8,6 +8,7 @@
 #define GPT "--model megatron-22b --precision mixed-fp16 --attn naive --seq 2048 "
 #define TINY MEGATRON "--model toy --precision mixed-bf16 "
 #define PIPE TINY "--seq 64 "
+#define PAIR "--gpus 4 --pp 2 --accum 4"
 
 static const char *words_of(const struct vs_parallel *p, uint32_t stage, uint32_t micro) {
     struct vs_pipeline_step steps[64];
@@ -70,6 +71,41 @@ START_TEST(in_flight) {
     double last = d[3].metrics[VS_METRIC_ACTIVATIONS_GIB] * (double)GIB;
     ck_assert_double_eq(first - second, one);
     ck_assert_double_eq(second - last, 2 * one);
+}
+END_TEST
+
+/* What forward of a chunk takes and does not give back, its backward does, whatever is kept. */
+START_TEST(all_comes_back) {
+    static const char *const WORDS[] = {"--ckpt full",
+                                        "--ckpt none",
+                                        "--ckpt selective",
+                                        "--ckpt full --tp 2",
+                                        "--tp 2 --seq-parallel on",
+                                        "--cp 2"};
+    for (size_t i = 0; i < 2 * sizeof WORDS / sizeof *WORDS; i++)
+        for (uint32_t n = 0; n < 2; n++) {
+            struct vs_chunk chunk = {0};
+            struct vs_err err = {0};
+            double held = 0, most = 0;
+            forget();
+            sim_plan(&plan, sim_words(i % 2 == 0 ? PIPE PAIR : MEGATRON GPT PAIR, WORDS[i / 2]));
+            size_t first = plan.buffers.count;
+            ck_assert(vs_emit_chunk(&plan, n, &chunk, &err));
+            const struct vs_phase *phases[] = {&chunk.forward, &chunk.backward};
+            for (size_t k = 0; k < 2; k++) {
+                for (size_t m = 0; m < phases[k]->mem.count; m++) {
+                    const struct vs_mem_action *a = &phases[k]->mem.at[m];
+                    double bytes = (double)plan.buffers.at[a->buffer].bytes;
+                    if (a->buffer >= first)
+                        held += a->verb == VS_MEM_TAKE ? bytes : -bytes;
+                }
+                most = k == 0 ? held : most;
+            }
+            ck_assert_msg(held == 0 && most > 0, "%s, chunk %u: %g left", WORDS[i / 2], n, held);
+            if (i == 0 && n == 0)
+                ck_assert_double_eq(most, 3 * 2 * 256 * 64); /* inputs of two layers, and what was sent */
+            vs_chunk_release(&chunk);
+        }
 }
 END_TEST
 
@@ -165,6 +201,7 @@ int main(void) {
     tcase_add_checked_fixture(all, NULL, end);
     tcase_add_test(all, bubbles);
     tcase_add_test(all, in_flight);
+    tcase_add_test(all, all_comes_back);
     tcase_add_test(all, kept_by_tensor_ranks);
     tcase_add_test(all, sent_by_tensor_ranks);
     tcase_add_test(all, weights_of_tensor_ranks);
