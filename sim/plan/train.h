@@ -72,6 +72,7 @@ struct vs_train {
     double gather_launches; /* kernels whose issue takes as long as the hooks of sharded units */
     double
         fp8_cast_bytes; /* traffic of casting one element to 8 bit; 0 = matrices stay in 16 bit */
+    double tensor_overlap;   /* part of a collective over tensor ranks that runs beside products */
     bool fused_activation;   /* activation and product of a gated MLP are one kernel */
     bool keeps_operands;     /* matrices in 8 bit keep their 8-bit inputs, not the 16-bit ones */
     bool fused_softmax;      /* scale, mask and softmax of written-out attention are one kernel */
@@ -178,6 +179,9 @@ bool vs_train_is_latent(const struct vs_train *t, uint32_t layer);
 /* FLOPs of the core of attention forward: of the cells that a token sees where it is fused, of all
  * where scores are written out. */
 double vs_train_attention_flops(const struct vs_train *t);
+/* Do the core's products run in fp32? Tensor cores take 16-bit rows in eights (NVIDIA cuBLAS:
+ * tensor core usage): written-out attention of other heads runs on the other units. */
+bool vs_train_attention_fp32(const struct vs_train *t);
 bool vs_train_has(const struct vs_train *t, enum vs_code_fact fact);
 /* Moves a buffer to where backward frees it, or gives it back. */
 void vs_train_keep_or_give(struct vs_train *t, uint32_t layer, enum vs_keep place, vs_buffer_id id,

@@ -168,7 +168,7 @@ static void attention_grads(struct vs_train *t, uint32_t layer, vs_buffer_id out
                                       .lane = VS_LANE_COMPUTE,
                                       .what = "self_attn backward",
                                       .layer = (int32_t)layer,
-                                      .fp32 = t->cb == 4,
+                                      .fp32 = vs_train_attention_fp32(t),
                                       .flops = (naive ? 2 : 2.5) * flops,
                                       .bytes = (double)(t->tokens * t->cb) *
                                                (double)(4 * t->q + 4 * t->kv),

@@ -94,7 +94,7 @@ static void attention_op(struct vs_train *t, uint32_t layer) {
                                       .lane = VS_LANE_COMPUTE,
                                       .what = "self_attn",
                                       .layer = (int32_t)layer,
-                                      .fp32 = t->cb == 4,
+                                      .fp32 = vs_train_attention_fp32(t),
                                       .flops = flops * t->recompute,
                                       .bytes = (double)(t->tokens * t->cb * (2 * t->q + 2 * t->kv)),
                                       .kernels = 1,

@@ -28,10 +28,16 @@ static vs_op_id exchange(struct vs_train *t, int32_t layer, enum vs_work_kind ki
                                              .launches = 1});
 }
 
+/* In chunks that run beside the product which they belong to, where the engine has such products
+ * (NVIDIA/TransformerEngine: userbuffers): what follows waits for the rest alone, and the next
+ * collective for all. */
 static vs_op_id over_tensor_ranks(struct vs_train *t, int32_t layer, enum vs_work_kind kind,
                                   const char *what) {
-    return exchange(t, layer, kind, what, vs_tensor_ring(t->plan),
-                    (double)(t->tokens * t->d * t->cb));
+    double bytes = (double)(t->tokens * t->d * t->cb), beside = bytes * t->tensor_overlap;
+    vs_op_id op = exchange(t, layer, kind, what, vs_tensor_ring(t->plan), bytes - beside);
+    if (beside > 0)
+        exchange(t, layer, kind, what, vs_tensor_ring(t->plan), beside);
+    return op;
 }
 
 void vs_train_gather_over_tensor(struct vs_train *t, int32_t layer, const char *what) {
@@ -85,6 +91,7 @@ vs_buffer_id vs_train_summed_backward(struct vs_train *t, const char *what, int3
     vs_train_gemm(t, what, layer, w, count, 1);
     vs_op_id summed = add_up(t, layer);
     if (trained) {
+        vs_emit_after(&t->e, t->tensor_overlap > 0 ? VS_NO_OP : summed);
         vs_emit_after(&t->e, gathered);
         vs_train_gemm(t, what, layer, w, count, 1);
     }

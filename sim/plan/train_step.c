@@ -3,6 +3,7 @@
 #include "plan/train.h"
 
 #include "engine/engine.h"
+#include "hw/machine.h"
 
 /* 16-bit reads and writes of the eight kernels of GELU written out, beyond those of one kernel. */
 enum { EAGER_GELU_BYTES = 32 };
@@ -63,6 +64,11 @@ bool vs_train_is_latent(const struct vs_train *t, uint32_t layer) {
     return t->m->layer[layer].mixer == VS_MIXER_LATENT;
 }
 
+bool vs_train_attention_fp32(const struct vs_train *t) {
+    bool unaligned = t->plan->attention == VS_ATTENTION_NAIVE && t->m->head_dim % 8 != 0;
+    return t->cb == 4 || unaligned;
+}
+
 double vs_train_attention_flops(const struct vs_train *t) {
     bool whole =
         t->plan->attention == VS_ATTENTION_NAIVE || vs_train_has(t, VS_CODE_TRITON_ATTENTION);
@@ -120,6 +126,8 @@ static void engine_rules(struct vs_train *t) {
     double d = (double)t->d, f = (double)t->f;
     t->recompute = 1;
     t->fp8_cast_bytes = plan->precision.fp8 || plan->precision.fp4 ? fp8_cast_bytes(plan) : 0;
+    t->tensor_overlap =
+        vs_engine_number(e, "tensor_overlap", plan->c->machine->devices[0]->arch.name, 0);
     t->fused_activation = vs_streq(vs_engine_rule(e, "activation", "apart"), "fused");
     t->keeps_operands = (t->plan->precision.fp8 || t->plan->precision.fp4) &&
                         vs_streq(vs_engine_rule(e, "fp8_inputs", "as_given"), "cast");

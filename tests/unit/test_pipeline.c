@@ -103,7 +103,7 @@ START_TEST(all_comes_back) {
             }
             ck_assert_msg(held == 0 && most > 0, "%s, chunk %u: %g left", WORDS[i / 2], n, held);
             if (i == 0 && n == 0)
-                ck_assert_double_eq(most, 3 * 2 * 256 * 64); /* inputs of two layers, and what was sent */
+                ck_assert_double_eq(most, 3 * 2 * 256 * 64); /* two inputs, and what was sent */
             vs_chunk_release(&chunk);
         }
 }
