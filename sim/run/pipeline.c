@@ -11,10 +11,13 @@
 struct pipeline {
     struct vs_simulation *s;
     const struct vs_parallel *p;
-    uint32_t micro, steps, slots;
-    uint32_t chunk_count; /* of the whole pipeline */
+    uint32_t micro, steps;
+    uint32_t slots[VS_DEVICES_PLANNED]; /* by stage: micro-batches of a chunk under way at once */
+    uint32_t chunk_count;               /* of the whole pipeline */
     struct vs_chunk *chunks;
     struct vs_pipeline_step **order; /* by stage */
+    uint32_t timed, timed_steps;     /* micro-batches that are scheduled, and their steps */
+    struct vs_pipeline_step **timed_order;
     struct vs_phase update;
     double *forward_s, *backward_s, *last_s; /* by chunk */
     vs_activity *forward_at, *backward_at;   /* by chunk and micro-batch: the step itself */
@@ -25,6 +28,13 @@ struct pipeline {
 static uint32_t chunk_of(const struct pipeline *l, uint32_t stage,
                          const struct vs_pipeline_step *step) {
     return step->chunk * l->p->stages + stage;
+}
+
+/* Micro-batches that are scheduled one by one: all, or those of so many rounds. */
+static uint32_t timed_of(const struct pipeline *l) {
+    enum { ROUNDS = 16 };
+    uint32_t most = ROUNDS * l->p->stages;
+    return l->micro < most ? l->micro : most;
 }
 
 static uint32_t like(const struct pipeline *l, uint32_t stage) {
@@ -49,14 +59,14 @@ static const struct vs_phase *phase_of(const struct pipeline *l, uint32_t stage,
     return step->forward ? &chunk->forward : &chunk->backward;
 }
 
-/* Micro-batches of one chunk that are under way at once, on the first stage, which holds most; by
- * whole rounds where they come in rounds. */
-static uint32_t slots_of(const struct pipeline *l) {
+/* Micro-batches of one chunk that are under way at once on a stage; by whole rounds where they come
+ * in rounds. */
+static uint32_t slots_of(const struct pipeline *l, uint32_t stage) {
     uint32_t most = 0;
     for (uint32_t chunk = 0; chunk < l->p->chunks; chunk++) {
         uint32_t now = 0;
         for (uint32_t i = 0; i < l->steps; i++) {
-            const struct vs_pipeline_step *step = &l->order[0][i];
+            const struct vs_pipeline_step *step = &l->order[stage][i];
             if (step->chunk != chunk)
                 continue;
             now = step->forward ? now + 1 : now - 1;
@@ -72,7 +82,7 @@ static uint32_t slots_of(const struct pipeline *l) {
 static uint32_t skip_periods(const struct pipeline *l, uint32_t stage, uint32_t i,
                              uint64_t *before) {
     uint32_t warm = vs_pipeline_warmup(l->p, stage, l->micro), steady = l->steps - warm;
-    uint32_t period = 2 * l->slots * l->p->chunks;
+    uint32_t period = 2 * l->slots[stage] * l->p->chunks;
     if (i < warm || (i - warm) % period != 0 || i + period > steady)
         return 0;
     uint64_t now = vs_pool_state(l->s->x.pools[VS_HOME_GPU + stage]);
@@ -90,7 +100,7 @@ static bool walk_stage(struct pipeline *l, uint32_t stage, struct vs_err *err) {
             break;
         const struct vs_pipeline_step *step = &l->order[stage][i];
         bool fitted = !s->x.out_of_memory;
-        s->x.slot = step->micro % l->slots;
+        s->x.slot = step->micro % l->slots[stage];
         if (!vs_walk(&s->x, phase_of(l, stage, step), s->options->stop_at_oom, err))
             return false;
         if (fitted && s->x.out_of_memory) {
@@ -149,15 +159,15 @@ static bool is_ready(const struct pipeline *l, uint32_t stage, const struct vs_p
     *after = VS_NONE;
     if (step->forward ? chunk == 0 : chunk + 1 == l->chunk_count)
         return true;
-    *after = step->forward ? l->forward_to[(chunk - 1) * l->micro + step->micro]
-                           : l->backward_to[(chunk + 1) * l->micro + step->micro];
+    *after = step->forward ? l->forward_to[(chunk - 1) * l->timed + step->micro]
+                           : l->backward_to[(chunk + 1) * l->timed + step->micro];
     return *after != VS_NONE;
 }
 
 static bool add_step(struct pipeline *l, uint32_t stage, const struct vs_pipeline_step *step,
                      vs_activity after) {
-    uint32_t chunk = chunk_of(l, stage, step), at = chunk * l->micro + step->micro;
-    bool is_last = step->micro + 1 == l->micro;
+    uint32_t chunk = chunk_of(l, stage, step), at = chunk * l->timed + step->micro;
+    bool is_last = step->micro + 1 == l->timed;
     double seconds = step->forward ? l->forward_s[chunk]
                      : is_last     ? l->last_s[chunk]
                                    : l->backward_s[chunk];
@@ -179,9 +189,9 @@ static bool add_steps(struct pipeline *l, struct vs_err *err) {
         moved = false;
         for (uint32_t stage = 0; stage < l->p->stages; stage++) {
             vs_activity after;
-            while (next[stage] < l->steps &&
-                   is_ready(l, stage, &l->order[stage][next[stage]], &after)) {
-                if (!add_step(l, stage, &l->order[stage][next[stage]], after))
+            while (next[stage] < l->timed_steps &&
+                   is_ready(l, stage, &l->timed_order[stage][next[stage]], &after)) {
+                if (!add_step(l, stage, &l->timed_order[stage][next[stage]], after))
                     return vs_err_nomem(err);
                 next[stage]++;
                 moved = true;
@@ -196,9 +206,9 @@ static double seconds_of(vs_time t) { return (double)t / (double)VS_TIME_PER_S; 
 static bool record_steps(struct pipeline *l, struct vs_err *err) {
     struct vs_executor *x = &l->s->x;
     for (uint32_t stage = 0; x->record && stage < l->p->stages; stage++)
-        for (uint32_t i = 0; i < l->steps; i++) {
-            const struct vs_pipeline_step *step = &l->order[stage][i];
-            uint32_t at = chunk_of(l, stage, step) * l->micro + step->micro;
+        for (uint32_t i = 0; i < l->timed_steps; i++) {
+            const struct vs_pipeline_step *step = &l->timed_order[stage][i];
+            uint32_t at = chunk_of(l, stage, step) * l->timed + step->micro;
             vs_activity a = (step->forward ? l->forward_at : l->backward_at)[at];
             struct vs_span span = {vs_lane_name(x->record, &x->units[stage], VS_LANE_COMPUTE),
                                    vs_arena_printf(x->record, "%s of micro-batch %u, chunk %u",
@@ -212,17 +222,33 @@ static bool record_steps(struct pipeline *l, struct vs_err *err) {
     return true;
 }
 
-/* From the first forward to the last backward. */
-static bool time_pipeline(struct pipeline *l, double *seconds, struct vs_err *err) {
+static bool run_steps(struct pipeline *l, uint32_t micro, double *seconds, struct vs_err *err) {
     struct vs_executor *x = &l->s->x;
-    size_t n = (size_t)l->chunk_count * l->micro;
+    l->timed = micro;
+    l->timed_steps = vs_pipeline_steps(l->p, micro);
+    for (uint32_t stage = 0; stage < l->p->stages; stage++)
+        vs_pipeline_order(l->p, stage, micro, l->timed_order[stage]);
+    for (size_t i = 0; i < (size_t)l->chunk_count * micro; i++)
+        l->forward_to[i] = l->backward_to[i] = VS_NONE;
     vs_des_reset(x->des);
     x->activity.count = 0;
-    for (size_t i = 0; i < n; i++)
-        l->forward_to[i] = l->backward_to[i] = VS_NONE;
-    if (!add_steps(l, err) || !vs_des_run(x->des, err) || !record_steps(l, err))
+    if (!add_steps(l, err) || !vs_des_run(x->des, err))
         return false;
     *seconds = seconds_of(vs_des_now(x->des));
+    return true;
+}
+
+/* From the first forward to the last backward. Of very many micro-batches the first rounds are
+ * scheduled: once the pipeline is full each further round takes what the one before it took. */
+static bool time_pipeline(struct pipeline *l, double *seconds, struct vs_err *err) {
+    uint32_t micro = timed_of(l);
+    double shorter_s = 0, rounds = (double)(l->micro - micro) / l->p->stages;
+    if (l->micro > micro && !run_steps(l, micro - l->p->stages, &shorter_s, err))
+        return false;
+    if (!run_steps(l, micro, seconds, err) || !record_steps(l, err))
+        return false;
+    if (l->micro > micro)
+        *seconds += rounds * (*seconds - shorter_s);
     return true;
 }
 
@@ -250,9 +276,10 @@ static bool time_of_oom(struct pipeline *l, struct vs_err *err) {
     const struct vs_phase *phase = &l->update;
     if (x->oom_phase != l->update.name) {
         const struct vs_pipeline_step *step = &l->order[l->oom_stage][l->oom_step];
-        uint32_t at = chunk_of(l, l->oom_stage, step) * l->micro + step->micro;
-        start_s =
-            seconds_of(vs_des_start(x->des, (step->forward ? l->forward_at : l->backward_at)[at]));
+        uint32_t at = chunk_of(l, l->oom_stage, step) * l->timed + step->micro;
+        const vs_activity *started = step->forward ? l->forward_at : l->backward_at;
+        if (step->micro < l->timed)
+            start_s = seconds_of(vs_des_start(x->des, started[at]));
         phase = phase_of(l, l->oom_stage, step);
     }
     x->time_s += start_s;
@@ -263,12 +290,13 @@ static bool time_of_oom(struct pipeline *l, struct vs_err *err) {
 
 static bool make_tables(struct pipeline *l, struct vs_err *err) {
     struct vs_arena *arena = l->s->plan.arena;
-    size_t n = (size_t)l->chunk_count * l->micro;
+    size_t n = (size_t)l->chunk_count * timed_of(l);
     l->chunks = VS_NEW_ARRAY(arena, struct vs_chunk, l->chunk_count);
     l->order = VS_NEW_ARRAY(arena, struct vs_pipeline_step *, l->p->stages);
+    l->timed_order = VS_NEW_ARRAY(arena, struct vs_pipeline_step *, l->p->stages);
     double *seconds = VS_NEW_ARRAY(arena, double, 3 * (size_t)l->chunk_count);
     vs_activity *at = VS_NEW_ARRAY(arena, vs_activity, 4 * n);
-    if (!l->chunks || !l->order || !seconds || !at)
+    if (!l->chunks || !l->order || !l->timed_order || !seconds || !at)
         return vs_err_nomem(err);
     l->forward_s = seconds;
     l->backward_s = seconds + l->chunk_count;
@@ -282,6 +310,10 @@ static bool make_tables(struct pipeline *l, struct vs_err *err) {
         if (!l->order[stage])
             return vs_err_nomem(err);
         vs_pipeline_order(l->p, stage, l->micro, l->order[stage]);
+        l->timed_order[stage] =
+            VS_NEW_ARRAY(arena, struct vs_pipeline_step, vs_pipeline_steps(l->p, timed_of(l)));
+        if (!l->timed_order[stage])
+            return vs_err_nomem(err);
     }
     return true;
 }
@@ -296,8 +328,12 @@ static bool emit(struct pipeline *l, struct vs_err *err) {
         if (like(l, n % l->p->stages) == n % l->p->stages &&
             !vs_emit_chunk(&l->s->plan, n, &l->chunks[n], err))
             return false;
-    l->slots = slots_of(l);
-    return vs_executor_slots(&l->s->x, first, l->slots, err);
+    uint32_t most = 0;
+    for (uint32_t stage = 0; stage < l->p->stages; stage++) {
+        l->slots[stage] = slots_of(l, stage);
+        most = l->slots[stage] > most ? l->slots[stage] : most;
+    }
+    return vs_executor_slots(&l->s->x, first, most, err);
 }
 
 static bool drive(struct pipeline *l, double *seconds, struct vs_err *err) {
