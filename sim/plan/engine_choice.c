@@ -85,6 +85,8 @@ static const char *lacking_of(const struct vs_model *m, const struct vs_engine *
         return latent;
     if ((linear || mamba) && (train || !vs_engine_rule(engine, "state", NULL)))
         return linear ? linear : mamba;
+    if (train && m->moe_latent > 0)
+        return "experts in a space of their own";
     return vs_model_unsupported(m);
 }
 
