@@ -72,7 +72,8 @@ install(FILES "${PROJECT_BINARY_DIR}/vramsim.pc" DESTINATION "${CMAKE_INSTALL_LI
 # Data, without what explains or makes them.
 install(DIRECTORY hwprofiles workloads DESTINATION "${VRAMSIM_DATA_DIR}"
     REGEX "\\.(md|py|sh|awk)$" EXCLUDE)
-install(DIRECTORY reports/plots DESTINATION "${VRAMSIM_DATA_DIR}/reports" FILES_MATCHING PATTERN "*.gp")
+install(DIRECTORY reports/plots reports/html DESTINATION "${VRAMSIM_DATA_DIR}/reports"
+    FILES_MATCHING PATTERN "*.gp" PATTERN "*.gpi" PATTERN "*.html")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
 # The manual page and the completions come from a program, which must run here.

@@ -52,7 +52,7 @@ check_files() {
     for file in bin/vramsim include/vramsim.h share/man/man1/vramsim.1 \
         share/bash-completion/completions/vramsim share/zsh/site-functions/_vramsim \
         share/vramsim/hwprofiles/devices/rtx4090.json share/vramsim/workloads/chat8b.json \
-        share/vramsim/workloads/models/llama-3-8b.json share/vramsim/reports/plots/strategies.gp; do
+        share/vramsim/workloads/models/llama-3-8b.json share/vramsim/reports/plots/strategies.gp share/vramsim/reports/plots/style.gpi share/vramsim/reports/html/page.html; do
         [ -f "$prefix/$file" ] || fail "not installed: $file"
     done
     lib=$(dirname "$(find "$prefix" -name vramsim.pc)")

@@ -113,8 +113,8 @@ static size_t sort_once(const char **names, size_t count) {
     return kept;
 }
 
-bool vs_data_list(struct vs_arena *arena, const char *folder, const char *const **names,
-                  size_t *count, struct vs_err *err) {
+bool vs_data_list_files(struct vs_arena *arena, const char *folder, const char *suffix,
+                        const char *const **names, size_t *count, struct vs_err *err) {
     VS_VEC(const char *) all = {0};
     bool ok = false;
     const char **roots = find_roots(arena);
@@ -128,7 +128,7 @@ bool vs_data_list(struct vs_arena *arena, const char *folder, const char *const 
             vs_err_nomem(err);
             goto out;
         }
-        if (!vs_dir_list(arena, path, ".json", &some, &some_count, err))
+        if (!vs_dir_list(arena, path, suffix, &some, &some_count, err))
             goto out;
         for (size_t k = 0; k < some_count; k++)
             if (!vs_vec_push(&all, some[k])) {
@@ -150,6 +150,11 @@ bool vs_data_list(struct vs_arena *arena, const char *folder, const char *const 
 out:
     vs_vec_release(&all);
     return ok;
+}
+
+bool vs_data_list(struct vs_arena *arena, const char *folder, const char *const **names,
+                  size_t *count, struct vs_err *err) {
+    return vs_data_list_files(arena, folder, ".json", names, count, err);
 }
 
 static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }

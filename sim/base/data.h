@@ -24,6 +24,10 @@ bool vs_data_find(struct vs_arena *arena, const char *folder, const char *what, 
 bool vs_data_list(struct vs_arena *arena, const char *folder, const char *const **names,
                   size_t *count, struct vs_err *err);
 
+/* The same for files that end in another suffix (".gp"). */
+bool vs_data_list_files(struct vs_arena *arena, const char *folder, const char *suffix,
+                        const char *const **names, size_t *count, struct vs_err *err);
+
 /* The full path of an existing file or folder below any data root, or NULL. */
 const char *vs_data_path(struct vs_arena *arena, const char *relative);
 

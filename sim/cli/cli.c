@@ -74,14 +74,19 @@ static int help(const char *const *words, size_t count) {
     return print_text(&text);
 }
 
-static int run_command(const struct vs_command *command, const char *const *words, size_t count) {
+/* `words` of which the first `named` (0 or 1) are the command's name. */
+static int run_command(const struct vs_command *command, const char *const *words, size_t count,
+                       size_t named) {
     struct vs_err err = {0};
     struct vs_arena arena;
     vs_arena_init(&arena);
-    struct vs_cli cli = {.command = command, .arena = &arena};
-    bool done = vs_cli_parse(&cli, words, count, &err) && command->run(&cli, &err) &&
-                vs_cli_print(&cli.out, &err);
-    int status = !done ? failed(&err) : cli.oom && cli.values.fail_on_oom ? EXIT_OOM : EXIT_DONE;
+    struct vs_cli cli = {.command = command, .arena = &arena, .words = words, .word_count = count};
+    bool done = vs_cli_parse(&cli, words + named, count - named, &err) &&
+                command->run(&cli, &err) && vs_cli_print(&cli.out, &err);
+    int status = !done                               ? failed(&err)
+                 : cli.incomplete                    ? EXIT_TROUBLE
+                 : cli.oom && cli.values.fail_on_oom ? EXIT_OOM
+                                                     : EXIT_DONE;
     vs_text_release(&cli.out);
     vs_cli_values_release(&cli.values);
     vs_arena_release(&arena);
@@ -103,7 +108,7 @@ static int run_plain(const char *const *words, size_t count) {
     if (vs_streq(words[0], "help"))
         return help(words + 1, count - 1);
     if (words[0][0] == '-')
-        return run_command(vs_commands[0], words, count);
+        return run_command(vs_commands[0], words, count, 0);
     (void)unknown_command(words[0], &err);
     return failed(&err);
 }
@@ -115,5 +120,5 @@ int vs_cli_main(const char *const *words, size_t count) {
             continue;
         return help(words, command ? 1 : 0);
     }
-    return command ? run_command(command, words + 1, count - 1) : run_plain(words, count);
+    return command ? run_command(command, words, count, 1) : run_plain(words, count);
 }

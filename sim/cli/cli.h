@@ -20,7 +20,7 @@ struct vs_cli_words {
 /* What the options of all commands set; a command's table names those that it knows. */
 struct vs_cli_values {
     bool json, markdown, fail_on_oom, quiet, names_only;
-    const char *timeline, *plan_out, *csv, *plot; /* files to write, and a folder */
+    const char *timeline, *plan_out, *csv, *plot, *html; /* files to write, and a folder */
     bool skip_bad, packed;
     const char *steps_csv;
     int64_t steps;
@@ -74,10 +74,13 @@ struct vs_cli_option {
 
 struct vs_cli {
     const struct vs_command *command;
-    struct vs_arena *arena; /* lives until the output is written */
+    struct vs_arena *arena;   /* lives until the output is written */
+    const char *const *words; /* as given, the command's name included */
+    size_t word_count;
     struct vs_cli_values values;
     struct vs_grid grid;
     struct vs_text out; /* becomes standard output */
+    bool incomplete;    /* something that was asked for could not be made, as was said: status 1 */
     bool oom;           /* the prediction is that it doesn't fit: status 3 with --fail-on-oom */
 };
 
@@ -142,6 +145,8 @@ void vs_help_axis(struct vs_text *out, const struct vs_axis_info *info);
 /* output.c */
 bool vs_cli_color(
     void); /* standard output is a terminal that shows colors, and NO_COLOR is empty */
+/* Columns of the terminal that standard output is, from 80 to 200; 0 where it is none. */
+size_t vs_cli_columns(void);
 /* Writes a file and says so on standard error, unless --quiet. */
 bool vs_cli_write(const struct vs_cli *cli, const char *path, const struct vs_text *text,
                   struct vs_err *err);

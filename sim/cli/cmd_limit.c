@@ -1,6 +1,7 @@
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/pictures.h"
+#include "cli/progress.h"
 #include "report/report.h"
 #include "run/run.h"
 #include "work/workload.h"
@@ -14,6 +15,7 @@ static const struct vs_cli_option OPTIONS[] = {
      "ctx at batch 1, and batch; training: seq, and micro-batch)"},
     VS_CLI_JSON,
     VS_CLI_CSV,
+    VS_CLI_PLOT,
     {"--fail-on-oom", VS_CLI_FLAG, VS_CLI_AT(fail_on_oom), NULL, "exit with 3 if nothing fits"},
     VS_CLI_QUIET,
     VS_CLI_THREADS,
@@ -117,9 +119,11 @@ static bool limit_one(struct vs_cli *cli, const struct vs_request *request,
 /* All limits, request by request. */
 static bool limit_all(struct vs_cli *cli, const struct search *search,
                       const struct vs_request *requests, size_t request_count,
-                      const struct vs_limit **limits, struct vs_err *err) {
+                      const struct vs_limit **limits, struct vs_progress *progress,
+                      struct vs_err *err) {
     for (size_t i = 0; i < request_count; i++) {
         for (size_t k = 0; k < search->count; k++) {
+            vs_progress_step(progress, i * search->count + k, request_count * search->count);
             const struct vs_limit **limit = &limits[i * search->count + k];
             if (!limit_one(cli, &requests[i], search, search->axes[k], limit, err))
                 return false;
@@ -143,7 +147,7 @@ static void print_json(struct vs_text *out, const struct vs_limit *const *limits
 
 static void print(struct vs_cli *cli, const struct vs_limit *const *limits, size_t request_count,
                   size_t axis_count) {
-    const struct vs_report_style style = {.color = vs_cli_color()};
+    const struct vs_report_style style = {.color = vs_cli_color(), .columns = vs_cli_columns()};
     if (cli->values.json) {
         print_json(&cli->out, limits, request_count, axis_count);
         return;
@@ -176,8 +180,14 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     const struct vs_limit **limits = VS_NEW_ARRAY(cli->arena, const struct vs_limit *, count + 1);
     if (!limits)
         return vs_err_nomem(err);
-    if (!limit_all(cli, &search, requests, request_count, limits, err) ||
-        (cli->values.csv && !write_csv(cli, limits, count, err)))
+    struct vs_progress progress;
+    vs_progress_begin(&progress, "searches", cli->values.quiet);
+    const bool done = limit_all(cli, &search, requests, request_count, limits, &progress, err);
+    vs_progress_end(&progress);
+    if (!done || (cli->values.csv && !write_csv(cli, limits, count, err)))
+        return false;
+    const struct vs_result result = {.limits = limits, .limit_count = count};
+    if (cli->values.plot && !vs_cli_plot(cli, &result, cli->values.plot, err))
         return false;
     print(cli, limits, request_count, search.count);
     return true;

@@ -1,4 +1,4 @@
-#include "cli/cli.h"
+#include "cli/pictures.h"
 #include "report/report.h"
 #include "run/run.h"
 #include "work/options.h"
@@ -9,6 +9,8 @@ static const struct vs_cli_option OPTIONS[] = {
     VS_CLI_CSV,
     {"--timeline", VS_CLI_TEXT, VS_CLI_AT(timeline), "FILE",
      "also write what ran when, as Chrome trace-event JSON (opens in Perfetto)"},
+    VS_CLI_PLOT,
+    VS_CLI_HTML,
     {"--plan-out", VS_CLI_TEXT, VS_CLI_AT(plan_out), "FILE",
      "also write the plan: where each tensor lives, the operations of each phase"},
     {"--fail-on-oom", VS_CLI_FLAG, VS_CLI_AT(fail_on_oom), NULL, "exit with 3 if it doesn't fit"},
@@ -46,8 +48,10 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     const struct vs_cli_values *values = &cli->values;
     const struct vs_outcome *outcome = NULL;
     struct vs_request *request = VS_NEW(cli->arena, struct vs_request);
-    const struct vs_run_options options = {
-        .timeline = values->timeline != NULL, .remedies = true, .intervals = true};
+    const struct vs_run_options options = {.timeline = values->timeline || values->plot,
+                                           .remedies = true,
+                                           .intervals = true,
+                                           .profile = values->html != NULL};
     if (!request)
         return vs_err_nomem(err);
     request->set_paths = cli->grid.set_paths;
@@ -57,9 +61,12 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
         !vs_run(cli->arena, request, &options, &outcome, err) ||
         (values->csv && !write_csv(cli, outcome, err)) ||
         (values->timeline && !write_timeline(cli, outcome, err)) ||
+        (values->html && !vs_cli_page(cli, &(struct vs_result){.run = outcome}, err)) ||
+        (values->plot &&
+         !vs_cli_plot(cli, &(struct vs_result){.run = outcome}, values->plot, err)) ||
         (values->plan_out && !write_plan(cli, request, err)))
         return false;
-    const struct vs_report_style style = {.color = vs_cli_color()};
+    const struct vs_report_style style = {.color = vs_cli_color(), .columns = vs_cli_columns()};
     if (values->json)
         vs_report_run_json(&cli->out, outcome);
     else if (values->markdown)

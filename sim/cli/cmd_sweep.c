@@ -1,6 +1,4 @@
-#include <stdio.h>
-
-#include "cli/cli.h"
+#include "cli/pictures.h"
 #include "cli/progress.h"
 #include "report/report.h"
 #include "run/run.h"
@@ -11,8 +9,8 @@ static const struct vs_cli_option OPTIONS[] = {
     VS_CLI_JSON,
     {"--markdown", VS_CLI_FLAG, VS_CLI_AT(markdown), NULL, "print Markdown instead of a table"},
     VS_CLI_CSV,
-    {"--plot", VS_CLI_TEXT, VS_CLI_AT(plot), "DIR",
-     "also plot the strategies into a folder (needs gnuplot)"},
+    VS_CLI_PLOT,
+    VS_CLI_HTML,
     {"--top", VS_CLI_POSITIVE, VS_CLI_AT(top), "N",
      "rows of the table and bars of the plot; how many points get their OOM point (default 20)"},
     {"--sort", VS_CLI_TEXT, VS_CLI_AT(sort), "METRIC",
@@ -45,7 +43,8 @@ static bool write_csv(struct vs_cli *cli, const struct vs_sweep *sweep, struct v
 }
 
 static void print(struct vs_cli *cli, const struct vs_sweep *sweep, size_t top) {
-    const struct vs_report_style style = {.color = vs_cli_color(), .top = top};
+    const struct vs_report_style style = {
+        .color = vs_cli_color(), .columns = vs_cli_columns(), .top = top};
     if (cli->values.json)
         vs_report_sweep_json(&cli->out, sweep);
     else if (cli->values.markdown)
@@ -62,6 +61,7 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     struct vs_sweep_options options = {.threads = vs_cli_threads(cli),
                                        .oom_points = top,
                                        .sort = values->sort,
+                                       .profile = values->html != NULL,
                                        .progress = vs_progress_step,
                                        .progress_ctx = &progress};
     if (!vs_cli_one_format(cli, err) || !check_sort(values->sort, err))
@@ -70,10 +70,9 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     bool done = vs_sweep_run(cli->arena, &cli->grid, &options, &sweep, err);
     vs_progress_end(&progress);
     if (!done || (values->csv && !write_csv(cli, sweep, err)) ||
-        (values->plot && !vs_report_plot(sweep, values->plot, top, err)))
+        (values->html && !vs_cli_page(cli, &(struct vs_result){.sweep = sweep}, err)) ||
+        (values->plot && !vs_cli_plot(cli, &(struct vs_result){.sweep = sweep}, values->plot, err)))
         return false;
-    if (values->plot && !values->quiet)
-        (void)fprintf(stderr, "vramsim: wrote %s/strategies.png\n", values->plot);
     print(cli, sweep, top);
     cli->oom = sweep->fit_count == 0;
     return true;

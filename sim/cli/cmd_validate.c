@@ -5,7 +5,7 @@
 #include "base/csv.h"
 #include "base/data.h"
 #include "base/units.h"
-#include "cli/cli.h"
+#include "cli/pictures.h"
 #include "cli/progress.h"
 #include "report/report.h"
 #include "run/validate.h"
@@ -18,6 +18,7 @@ static const struct vs_cli_option OPTIONS[] = {
      "group, engine; POSIX extended: --where 'metric=^decode_tps$'"},
     VS_CLI_JSON,
     VS_CLI_CSV,
+    VS_CLI_PLOT,
     {"--write-predicted", VS_CLI_TEXT, VS_CLI_AT(write_predicted), "FILE",
      "also write id,metric,predicted as CSV, 6 significant digits"},
     {"--write-accuracy", VS_CLI_TEXT, VS_CLI_AT(write_accuracy), "FILE",
@@ -114,9 +115,12 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     vs_progress_end(&progress);
     if (!done || !write_file(cli, values->csv, vs_report_validate_csv, validation, err) ||
         !write_file(cli, values->write_predicted, predicted_csv, validation, err) ||
-        !write_file(cli, values->write_accuracy, vs_report_accuracy, validation, err))
+        !write_file(cli, values->write_accuracy, vs_report_accuracy, validation, err) ||
+        (values->plot &&
+         !vs_cli_plot(cli, &(struct vs_result){.validation = validation}, values->plot, err)))
         return false;
-    const struct vs_report_style style = {.color = vs_cli_color(), .top = (size_t)values->top};
+    const struct vs_report_style style = {
+        .color = vs_cli_color(), .columns = vs_cli_columns(), .top = (size_t)values->top};
     if (values->json)
         vs_report_validate_json(&cli->out, validation);
     else

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -15,6 +16,14 @@ static bool is_set(const char *variable) {
 bool vs_cli_color(void) {
     const char *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !is_set("NO_COLOR") && term && !vs_streq(term, "dumb");
+}
+
+size_t vs_cli_columns(void) {
+    enum { LEAST = 80, MOST = 200 };
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 0;
+    return size.ws_col < LEAST ? LEAST : size.ws_col > MOST ? MOST : size.ws_col;
 }
 
 bool vs_cli_write(const struct vs_cli *cli, const char *path, const struct vs_text *text,

@@ -42,7 +42,8 @@ struct vs_pass {
     struct vs_fetch fetch;
 };
 
-/* A number of the engine for the generation of the current device. */
+/* A number of the engine for the generation of the current device. `name` is a literal: what was
+ * looked up is kept by its address. */
 double vs_pass_number(const struct vs_pass *p, const char *name, double fallback);
 bool vs_pass_rule(const struct vs_pass *p, const char *name, const char *word);
 

@@ -1,5 +1,4 @@
 /* What lets tokens see each other: attention over a cache, or a recurrence over a state. */
-#include <stdio.h>
 
 #include "hw/machine.h"
 #include "plan/pass.h"
@@ -86,17 +85,25 @@ static void unpack(struct vs_pass *p, uint32_t layer) {
                                    .launches = vs_pass_launches(p)});
 }
 
-/* A number of the CPU's attention kernels: of the kind that runs, else of all. */
-static double cpu_kernel_number(const struct vs_pass *p, const char *name, double fallback) {
+/* Numbers of the CPU's attention kernels: of all, of fused and naive ones, and of both in batches.
+ */
+struct cpu_numbers {
+    const char *all, *kind[2], *batch[2];
+};
+static const struct cpu_numbers WORK = {
+    "cpu_attention_work",
+    {"cpu_attention_work_fused", "cpu_attention_work_naive"},
+    {"cpu_attention_work_fused_batch", "cpu_attention_work_naive_batch"}};
+static const struct cpu_numbers CELL = {
+    "cpu_attention_cell",
+    {"cpu_attention_cell_fused", "cpu_attention_cell_naive"},
+    {"cpu_attention_cell_fused_batch", "cpu_attention_cell_naive_batch"}};
+
+static double cpu_number(const struct vs_pass *p, const struct cpu_numbers *names,
+                         double fallback) {
     bool naive = p->plan->attention == VS_ATTENTION_NAIVE;
-    char full[64];
-    double number = vs_pass_number(p, name, fallback);
-    snprintf(full, sizeof full, "%s_%s", name, naive ? "naive" : "fused");
-    number = vs_pass_number(p, full, number);
-    if (p->few)
-        return number;
-    snprintf(full, sizeof full, "%s_%s_batch", name, naive ? "naive" : "fused");
-    return vs_pass_number(p, full, number);
+    double number = vs_pass_number(p, names->kind[naive], vs_pass_number(p, names->all, fallback));
+    return p->few ? number : vs_pass_number(p, names->batch[naive], number);
 }
 
 /* Fused kernels deal out the heads of all new tokens to the threads that were asked for, whole:
@@ -116,8 +123,7 @@ static double idle_threads(const struct vs_pass *p) {
 static double cpu_attention_work(const struct vs_pass *p, uint32_t layer, double reach) {
     double pairs = (double)p->tokens * reach, heads = (double)p->m->heads;
     return idle_threads(p) * pairs *
-           (cpu_kernel_number(p, "cpu_attention_work", 1) * pair_flops(p, layer) +
-            cpu_kernel_number(p, "cpu_attention_cell", 0) * heads);
+           (cpu_number(p, &WORK, 1) * pair_flops(p, layer) + cpu_number(p, &CELL, 0) * heads);
 }
 
 static void attend(struct vs_pass *p, uint32_t layer) {

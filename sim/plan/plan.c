@@ -273,3 +273,34 @@ uint64_t vs_weight_sides(const struct vs_weight *w) {
 uint64_t vs_weight_params(const struct vs_weight *w) {
     return vs_part_bytes(vs_tensor_params(w->tensor), w->parts);
 }
+
+const char *vs_work_name(enum vs_work_kind kind) {
+    static const char *const NAMES[VS_WORK_KIND_COUNT] = {
+        [VS_WORK_NOTHING] = "nothing",
+        [VS_WORK_GEMM] = "gemm",
+        [VS_WORK_GEMV] = "gemv",
+        [VS_WORK_ATTENTION] = "attention",
+        [VS_WORK_NAIVE_ATTENTION] = "naive_attention",
+        [VS_WORK_KV_READ] = "kv_read",
+        [VS_WORK_KV_READ_NAIVE] = "kv_read_naive",
+        [VS_WORK_ELEMENT] = "element",
+        [VS_WORK_ADAPTER] = "adapter",
+        [VS_WORK_DEQUANT] = "dequant",
+        [VS_WORK_FIXED] = "fixed",
+        [VS_WORK_OPTIMIZER] = "optimizer",
+        [VS_WORK_COPY] = "copy",
+        [VS_WORK_HOP] = "hop",
+        [VS_WORK_GATHER] = "gather",
+        [VS_WORK_ALL_REDUCE] = "all_reduce",
+        [VS_WORK_CPU_GEMV] = "cpu_gemv",
+        [VS_WORK_CPU_GEMM] = "cpu_gemm",
+        [VS_WORK_CPU_ATTENTION] = "cpu_attention",
+        [VS_WORK_CPU_OPTIMIZER] = "cpu_optimizer",
+        [VS_WORK_STORAGE_READ] = "storage_read",
+        [VS_WORK_STORAGE_WRITE] = "storage_write",
+        [VS_WORK_SYNC] = "sync",
+        [VS_WORK_ALL_TO_ALL] = "all_to_all",
+        [VS_WORK_SEND] = "send",
+    };
+    return NAMES[kind];
+}

@@ -70,6 +70,7 @@ enum vs_work_kind {
     VS_WORK_SYNC, /* the host waits for what this depends on */
     VS_WORK_KIND_COUNT
 };
+const char *vs_work_name(enum vs_work_kind kind); /* "gemm": part of files, never changes */
 
 /* Whose free blocks of a device serve a request, where collectives have streams of their own. */
 enum vs_stream {

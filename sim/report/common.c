@@ -195,6 +195,13 @@ static void put_quoted(struct vs_text *out, const char *word) {
     vs_text_add(out, "'");
 }
 
+void vs_report_words(struct vs_text *out, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        vs_text_add(out, i > 0 ? " " : "");
+        put_quoted(out, words[i]);
+    }
+}
+
 static void put_options(struct vs_text *out, const struct vs_axis_word *words, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (!words[i].word || words[i].word[0] == '\0')

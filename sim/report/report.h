@@ -52,16 +52,14 @@ void vs_report_validate_table(struct vs_text *out, const struct vs_validation *v
                               const struct vs_report_style *style);
 void vs_report_validate_json(struct vs_text *out, const struct vs_validation *validation);
 /* One line per case, for the committed table of predictions:
- * id,metric,measured,predicted,error,failure. */
+ * id,metric,measured,predicted,error,failure,engine,trust. */
 void vs_report_validate_csv(struct vs_text *out, const struct vs_validation *validation);
 /* --write-accuracy: per (engine, metric) the 10 % and 90 % quantiles of measured/predicted, as
  * JSON. */
 void vs_report_accuracy(struct vs_text *out, const struct vs_validation *validation);
 
-/* --plot DIR: writes DIR/strategies.{dat,gp,png,svg} (bars of speed per strategy, OOM marked; at
- * most `top` rows) with gnuplot. Nothing is left behind on failure: VS_ERR_IO where gnuplot is
- * missing or fails. */
-bool vs_report_plot(const struct vs_sweep *sweep, const char *dir, size_t top, struct vs_err *err);
+/* Words as a shell takes them, parted by blanks. */
+void vs_report_words(struct vs_text *out, const char *const *words, size_t count);
 
 /* The command that reproduces a point: outcome->command, or one written from its resolved axes. */
 void vs_report_command(struct vs_text *out, const struct vs_outcome *outcome);

@@ -9,6 +9,17 @@ void vs_report_sweep_json(struct vs_text *out, const struct vs_sweep *sweep) {
     vs_json_string(&w, sweep->hw);
     vs_json_key(&w, "workload");
     vs_json_string(&w, sweep->workload);
+    vs_json_key(&w, "axes");
+    vs_json_array(&w);
+    for (size_t i = 0; i < sweep->axis_count; i++) {
+        vs_json_object(&w);
+        vs_json_key(&w, "name");
+        vs_json_string(&w, sweep->axes[i].name);
+        vs_json_key(&w, "listed");
+        vs_json_boolean(&w, sweep->axes[i].listed);
+        vs_json_end(&w, '}');
+    }
+    vs_json_end(&w, ']');
     vs_json_key(&w, "points");
     vs_json_array(&w);
     for (size_t i = 0; i < sweep->point_count; i++) {

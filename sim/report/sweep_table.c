@@ -3,13 +3,22 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/common.h"
 #include "report/misfits.h"
 #include "report/report.h"
 #include "report/table.h"
 
-enum { WIDTH = 120, TOP = 20, GROUPS_SHOWN = 10, ASSUMED_SHOWN = 8, INDENT = 2 };
+enum {
+    WIDTH = 120,
+    TOP = 20,
+    GROUPS_SHOWN = 10,
+    ASSUMED_SHOWN = 8,
+    INDENT = 2,
+    USE = 4,
+    NARROW = 100
+};
 
 struct page {
     struct vs_text *out;
@@ -22,15 +31,35 @@ static const char *label_of(const struct vs_outcome *point) {
     return point->label && point->label[0] != '\0' ? point->label : "plain";
 }
 
-static const struct vs_table_column train_columns[] = {
-    {"#", "", true, false},       {"strategy", "", false, true},   {"engine", "", false, false},
-    {"VRAM", "GiB", true, false}, {"RAM", "GiB", true, false},     {"tok/s", "", true, false},
-    {"step", "", true, false},    {"longest", "seq", true, false}, {"bound by", "", false, false}};
-static const struct vs_table_column generate_columns[] = {
-    {"#", "", true, false},        {"strategy", "", false, true}, {"engine", "", false, false},
-    {"VRAM", "GiB", true, false},  {"RAM", "GiB", true, false},   {"tok/s", "", true, false},
-    {"TTFT", "", true, false},     {"TPOT", "", true, false},     {"longest", "ctx", true, false},
-    {"bound by", "", false, false}};
+enum field { RANK, STRATEGY, ENGINE, VRAM, USED, RAM, SPEED, STEP, TTFT, TPOT, LONGEST, BOUND_BY };
+
+/* The columns; a narrow terminal leaves some to the other formats. */
+static const struct column {
+    struct vs_table_column shown;
+    enum field field;
+    bool train, inference, narrow;
+} COLUMNS[] = {
+    {{"#", "", true, false}, RANK, true, true, true},
+    {{"strategy", "", false, true}, STRATEGY, true, true, true},
+    {{"engine", "", false, false}, ENGINE, true, true, true},
+    {{"VRAM", "GiB", true, false}, VRAM, true, true, true},
+    {{"used", "", false, false}, USED, true, true, true},
+    {{"RAM", "GiB", true, false}, RAM, true, true, false},
+    {{"tok/s", "", true, false}, SPEED, true, true, true},
+    {{"step", "", true, false}, STEP, true, false, false},
+    {{"TTFT", "", true, false}, TTFT, false, true, false},
+    {{"TPOT", "", true, false}, TPOT, false, true, false},
+    {{"longest", "seq", true, false}, LONGEST, true, false, true},
+    {{"longest", "ctx", true, false}, LONGEST, false, true, true},
+    {{"bound by", "", false, false}, BOUND_BY, true, true, false},
+};
+enum { COLUMN_COUNT = sizeof COLUMNS / sizeof COLUMNS[0], CELL = 64 };
+
+struct layout {
+    struct vs_table_column columns[COLUMN_COUNT];
+    enum field fields[COLUMN_COUNT];
+    size_t count;
+};
 
 static bool is_serve(const struct vs_sweep *sweep) {
     return sweep->task && vs_streq(sweep->task, "serve");
@@ -56,60 +85,91 @@ static void oom_point_text(char out[VS_UNIT_TEXT], const struct vs_outcome *poin
                        point->oom_point);
 }
 
-static void add_row(struct vs_table *table, const struct vs_sweep *sweep, size_t index) {
-    const struct vs_outcome *p = sweep->points[index];
-    char rank[VS_UNIT_TEXT], engine[64], vram[VS_UNIT_TEXT], ram[VS_UNIT_TEXT], limit[VS_UNIT_TEXT];
-    char speed[VS_UNIT_TEXT], first[VS_UNIT_TEXT], second[VS_UNIT_TEXT];
-    (void)snprintf(rank, sizeof rank, "%zu", index + 1);
-    (void)snprintf(engine, sizeof engine, "%.60s%s", p->engine ? p->engine : "",
-                   p->bound ? "*" : "");
-    (void)vs_report_gib_value(vram, p->metrics[VS_METRIC_PEAK_VRAM_GIB]);
-    (void)vs_report_gib_value(ram, p->metrics[VS_METRIC_PEAK_RAM_GIB]);
-    oom_point_text(limit, p);
-    const char *bound_by = p->bound_by ? p->bound_by : "-";
-    const char *paint = (long)index == sweep->best ? "1;32" : NULL;
-    if (is_train(sweep)) {
-        const char *const cells[] = {rank,
-                                     label_of(p),
-                                     engine,
-                                     vram,
-                                     ram,
-                                     speed_text(speed, p, VS_METRIC_TRAIN_TPS),
-                                     speed_text(first, p, VS_METRIC_STEP_TIME_S),
-                                     limit,
-                                     bound_by};
-        vs_table_add(table, cells, paint);
-    } else {
-        const char *const cells[] = {
-            rank,
-            label_of(p),
-            engine,
-            vram,
-            ram,
-            speed_text(speed, p, is_serve(sweep) ? VS_METRIC_OUT_TPS : VS_METRIC_DECODE_TPS),
-            speed_text(first, p, VS_METRIC_TTFT_S),
-            speed_text(second, p, VS_METRIC_TPOT_S),
-            limit,
-            bound_by};
-        vs_table_add(table, cells, paint);
+/* "###-": how much of the fullest device is taken; "" where it has no end. */
+static void use_text(char out[CELL], const struct vs_outcome *point) {
+    double most = 0;
+    for (size_t i = 0; i < point->device_count && i < point->pool_count; i++) {
+        const struct vs_pool_outcome *pool = &point->pools[i];
+        if (pool->capacity_bytes != UINT64_MAX && pool->capacity_bytes > 0)
+            most = fmax(most, (double)pool->peak_bytes / (double)pool->capacity_bytes);
     }
+    const size_t marks = most > 0 ? (size_t)(fmin(most, 1) * USE + 0.5) : 0;
+    memset(out, '-', USE);
+    memset(out, '#', marks > 0 ? marks : 1);
+    out[most > 0 ? USE : 0] = '\0';
 }
 
-/* The first `count` rows that fit. */
-static void table_make(struct vs_table *table, const struct vs_sweep *sweep, size_t count) {
-    if (is_train(sweep))
-        vs_table_init(table, train_columns, sizeof train_columns / sizeof train_columns[0]);
-    else
-        vs_table_init(table, generate_columns,
-                      sizeof generate_columns / sizeof generate_columns[0]);
+/* A cell's text, in `out` where it has to be made. */
+static const char *cell_text(char out[CELL], const struct vs_sweep *sweep, size_t index,
+                             enum field field) {
+    const struct vs_outcome *p = sweep->points[index];
+    const char *bound_by = p->bound_by ? p->bound_by : "-";
+    switch (field) {
+    case RANK:
+        (void)snprintf(out, CELL, "%zu", index + 1);
+        return out;
+    case STRATEGY:
+        return label_of(p);
+    case ENGINE:
+        (void)snprintf(out, CELL, "%.60s%s", p->engine ? p->engine : "", p->bound ? "*" : "");
+        return out;
+    case VRAM:
+        return vs_report_gib_value(out, p->metrics[VS_METRIC_PEAK_VRAM_GIB]);
+    case USED:
+        use_text(out, p);
+        return out;
+    case RAM:
+        return vs_report_gib_value(out, p->metrics[VS_METRIC_PEAK_RAM_GIB]);
+    case SPEED:
+        return speed_text(out, p,
+                          is_train(sweep)   ? VS_METRIC_TRAIN_TPS
+                          : is_serve(sweep) ? VS_METRIC_OUT_TPS
+                                            : VS_METRIC_DECODE_TPS);
+    case STEP:
+        return speed_text(out, p, VS_METRIC_STEP_TIME_S);
+    case TTFT:
+        return speed_text(out, p, VS_METRIC_TTFT_S);
+    case TPOT:
+        return speed_text(out, p, VS_METRIC_TPOT_S);
+    case LONGEST:
+        oom_point_text(out, p);
+        return out;
+    case BOUND_BY:
+        break;
+    }
+    return bound_by;
+}
+
+static void add_row(struct vs_table *table, const struct layout *layout,
+                    const struct vs_sweep *sweep, size_t index) {
+    char texts[COLUMN_COUNT][CELL];
+    const char *cells[COLUMN_COUNT];
+    for (size_t i = 0; i < layout->count; i++)
+        cells[i] = cell_text(texts[i], sweep, index, layout->fields[i]);
+    vs_table_add(table, cells, (long)index == sweep->best ? "1;32" : NULL);
+}
+
+/* The first `count` rows that fit; the layout must outlive the table. */
+static void table_make(struct vs_table *table, struct layout *layout, const struct vs_sweep *sweep,
+                       size_t count, size_t width) {
+    layout->count = 0;
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        const struct column *c = &COLUMNS[i];
+        if (!(is_train(sweep) ? c->train : c->inference) || (width < NARROW && !c->narrow))
+            continue;
+        layout->columns[layout->count] = c->shown;
+        layout->fields[layout->count++] = c->field;
+    }
+    vs_table_init(table, layout->columns, layout->count);
     for (size_t i = 0; i < count && i < sweep->fit_count; i++)
-        add_row(table, sweep, i);
+        add_row(table, layout, sweep, i);
 }
 
 static void put_fits(const struct page *page) {
     const struct vs_sweep *sweep = page->sweep;
     struct vs_text *out = page->out;
     struct vs_table table;
+    struct layout layout;
     bool bounds = false;
     const size_t shown = sweep->fit_count < page->top ? sweep->fit_count : page->top;
     vs_text_printf(out, "\n%zu of %zu strategies fit, ranked by %s", sweep->fit_count,
@@ -117,7 +177,7 @@ static void put_fits(const struct page *page) {
     if (sweep->merged > 0)
         vs_text_printf(out, " (%zu more lead to one of these plans)", sweep->merged);
     vs_text_add(out, "\n\n");
-    table_make(&table, sweep, shown);
+    table_make(&table, &layout, sweep, shown, page->width);
     vs_table_print(&table, out, INDENT, page->width, page->color);
     vs_table_release(&table);
     if (sweep->fit_count > shown)
@@ -290,11 +350,12 @@ void vs_report_sweep_table(struct vs_text *out, const struct vs_sweep *sweep,
 
 void vs_report_sweep_markdown(struct vs_text *out, const struct vs_sweep *sweep) {
     struct vs_table table;
+    struct layout layout;
     if (sweep->point_count == 0)
         return;
     vs_report_ask(out, sweep->workload, sweep->points, sweep->point_count);
     vs_text_add(out, "\n\n");
-    table_make(&table, sweep, sweep->fit_count);
+    table_make(&table, &layout, sweep, sweep->fit_count, WIDTH);
     vs_table_markdown(&table, out);
     vs_table_release(&table);
     if (sweep->fit_count == sweep->point_count)

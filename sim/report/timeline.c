@@ -1,22 +1,40 @@
-/* Chrome trace-event JSON: lanes are threads, pools are counters. One event a line: a timeline has
- * many. */
+/* Chrome trace-event JSON: devices and the host are processes, their streams are threads, what an
+ * operation waited for on another stream is a flow, memory by tag and the use of links are
+ * counters. One event a line. Times are whole nanoseconds, printed as microseconds. */
+#include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/vec.h"
 #include "report/common.h"
 #include "report/report.h"
 
-struct lanes {
-    VS_VEC(const char *) names; /* in the order met: the thread number is the place + 1 */
+/* More than a viewer takes with ease: of a longer run the longest operations are shown. */
+enum { SPANS_MOST = 60000 };
+enum { RUN_PROCESS = 1 }; /* the phases; devices and host follow */
+
+struct stream {
+    const char *device, *name;
+    size_t process, thread;
 };
 
-static size_t lane_find(struct lanes *lanes, const char *lane) {
-    for (size_t i = 0; i < lanes->names.count; i++) {
-        if (vs_streq(lanes->names.at[i], lane))
-            return i + 1;
-    }
-    return vs_vec_push(&lanes->names, lane) ? lanes->names.count : 0;
+struct trace {
+    struct vs_text *out;
+    const struct vs_outcome *outcome;
+    VS_VEC(struct stream) streams;
+    size_t processes;
+    int64_t least_ns; /* shorter spans are left out */
+    size_t flows;
+    bool first;
+};
+
+static int64_t nanoseconds(double seconds) {
+    return isfinite(seconds) && seconds > 0 ? (int64_t)llround(seconds * 1e9) : 0;
+}
+
+static int64_t duration(const struct vs_span *span) {
+    return nanoseconds(span->end_s) - nanoseconds(span->start_s);
 }
 
 /* A JSON string; names come from models and may hold anything. */
@@ -26,76 +44,275 @@ static void put_string(struct vs_text *out, const char *text) {
     vs_json_string(&w, text);
 }
 
-/* Microseconds, to the nanosecond. */
-static double micro(double seconds) { return isfinite(seconds) ? seconds * 1e6 : 0; }
-
-static void put_begin(struct vs_text *out, bool *first) {
-    vs_text_add(out, *first ? "\n" : ",\n");
-    *first = false;
+static void begin(struct trace *t, const char *type, size_t process) {
+    vs_text_printf(t->out, "%s{\"ph\": \"%s\", \"pid\": %zu", t->first ? "\n" : ",\n", type,
+                   process);
+    t->first = false;
 }
 
-static void put_name(struct vs_text *out, bool *first, const char *what, size_t lane,
-                     const char *name) {
-    put_begin(out, first);
-    vs_text_printf(
-        out,
-        "{\"ph\": \"M\", \"pid\": 1, \"tid\": %zu, \"name\": \"%s\", \"args\": {\"name\": ", lane,
-        what);
-    put_string(out, name);
-    vs_text_add(out, "}}");
+static void put_time(struct trace *t, const char *key, int64_t ns) {
+    vs_text_printf(t->out, ", \"%s\": %" PRId64 ".%03" PRId64, key, ns / 1000, ns % 1000);
+}
+
+static void put_label(struct trace *t, const char *what, size_t process, size_t thread,
+                      const char *name) {
+    begin(t, "M", process);
+    vs_text_printf(t->out, ", \"tid\": %zu, \"name\": \"%s\", \"args\": {\"name\": ", thread, what);
+    put_string(t->out, name);
+    vs_text_add(t->out, "}}");
+}
+
+/* The thread of a span, named when it is first met; NULL when memory runs out. */
+static const struct stream *stream_of(struct trace *t, const struct vs_span *span) {
+    struct stream new = {span->device, span->stream, 0, 1};
+    for (size_t i = 0; i < t->streams.count; i++) {
+        const struct stream *s = &t->streams.at[i];
+        if (!vs_streq(s->device, span->device))
+            continue;
+        if (vs_streq(s->name, span->stream))
+            return s;
+        new.process = s->process;
+        new.thread++;
+    }
+    if (new.process == 0) {
+        new.process = RUN_PROCESS + ++t->processes;
+        put_label(t, "process_name", new.process, 0, span->device);
+    }
+    put_label(t, "thread_name", new.process, new.thread, span->stream);
+    return vs_vec_push(&t->streams, new) ? &t->streams.at[t->streams.count - 1] : NULL;
 }
 
 /* "layer 3 mlp.up_proj"; the checkpoint's own names have their layer in them. */
-static void put_what(struct vs_text *out, const struct vs_span *span) {
+static void put_what(struct trace *t, const struct vs_span *span) {
     struct vs_text name = {0};
     const char *what = span->what ? span->what : "";
     if (span->layer >= 0 && !vs_starts(what, "model."))
         vs_text_printf(&name, "layer %d ", span->layer);
     vs_text_add(&name, what);
-    out->failed = out->failed || name.failed;
-    put_string(out, vs_text_str(&name));
+    t->out->failed = t->out->failed || name.failed;
+    put_string(t->out, vs_text_str(&name));
     vs_text_release(&name);
 }
 
-static void put_span(struct vs_text *out, bool *first, const struct vs_span *span, size_t lane) {
-    put_begin(out, first);
-    vs_text_printf(
-        out,
-        "{\"ph\": \"X\", \"pid\": 1, \"tid\": %zu, \"ts\": %.3f, \"dur\": %.3f, \"name\": ", lane,
-        micro(span->start_s), fmax(0, micro(span->end_s) - micro(span->start_s)));
-    put_what(out, span);
+static void put_args(struct trace *t, const struct vs_span *span) {
+    char number[VS_UNIT_TEXT];
+    vs_text_add(t->out, ", \"args\": {");
     if (span->layer >= 0)
-        vs_text_printf(out, ", \"args\": {\"layer\": %d}", span->layer);
-    vs_text_add(out, "}");
+        vs_text_printf(t->out, "\"layer\": %d", span->layer);
+    if (span->flops > 0)
+        vs_text_printf(t->out, "%s\"flops\": %s", span->layer >= 0 ? ", " : "",
+                       vs_print_g9(number, span->flops));
+    if (span->bytes > 0)
+        vs_text_printf(t->out, "%s\"bytes\": %s", span->layer >= 0 || span->flops > 0 ? ", " : "",
+                       vs_print_g9(number, span->bytes));
+    vs_text_add(t->out, "}");
 }
 
-static void put_level(struct vs_text *out, bool *first, const struct vs_level *level) {
-    put_begin(out, first);
-    vs_text_printf(out, "{\"ph\": \"C\", \"pid\": 1, \"ts\": %.3f, \"name\": ", micro(level->at_s));
-    put_string(out, level->pool);
-    vs_text_printf(out, ", \"args\": {\"MiB\": %.3f}}", (double)level->bytes / (1024.0 * 1024));
+/* An arrow: from the last nanosecond of what was waited for to the begin of what waited. */
+static void put_flow(struct trace *t, const struct vs_span *from, const struct vs_span *to) {
+    const struct vs_span *const ends[] = {from, to};
+    t->flows++;
+    for (int end = 0; end < 2; end++) {
+        const struct stream *s = stream_of(t, ends[end]);
+        if (!s) {
+            t->out->failed = true;
+            return;
+        }
+        begin(t, end == 0 ? "s" : "f", s->process);
+        vs_text_printf(t->out, ", \"tid\": %zu", s->thread);
+        put_time(t, "ts",
+                 end == 0 ? nanoseconds(from->end_s) - (duration(from) > 0)
+                          : nanoseconds(to->start_s));
+        vs_text_printf(t->out, ", \"cat\": \"waits\", \"name\": \"waits for\", \"id\": %zu%s}",
+                       t->flows, end == 0 ? "" : ", \"bp\": \"e\"");
+    }
+}
+
+static void put_span(struct trace *t, const struct vs_span *span) {
+    const struct stream *s = stream_of(t, span);
+    if (!s) {
+        t->out->failed = true;
+        return;
+    }
+    begin(t, "X", s->process);
+    vs_text_printf(t->out, ", \"tid\": %zu", s->thread);
+    put_time(t, "ts", nanoseconds(span->start_s));
+    put_time(t, "dur", duration(span));
+    vs_text_printf(t->out, ", \"cat\": \"%s\", \"name\": ", span->kind ? span->kind : "");
+    put_what(t, span);
+    put_args(t, span);
+    vs_text_add(t->out, "}");
+    for (size_t i = 0; i < span->wait_count; i++) {
+        const struct vs_span *from = &t->outcome->spans[t->outcome->waits[span->first_wait + i]];
+        if (duration(from) >= t->least_ns)
+            put_flow(t, from, span);
+    }
+}
+
+static void put_phase(struct trace *t, const struct vs_phase_time *phase) {
+    struct vs_text name = {0};
+    vs_text_add(&name, phase->name);
+    if (phase->repeats > 1)
+        vs_text_printf(&name, " (1 of %.0f alike)", phase->repeats);
+    begin(t, "X", RUN_PROCESS);
+    vs_text_add(t->out, ", \"tid\": 1");
+    put_time(t, "ts", nanoseconds(phase->start_s));
+    put_time(t, "dur", nanoseconds(phase->end_s) - nanoseconds(phase->start_s));
+    vs_text_add(t->out, ", \"cat\": \"phase\", \"name\": ");
+    put_string(t->out, vs_text_str(&name));
+    vs_text_add(t->out, "}");
+    vs_text_release(&name);
+}
+
+/* What all tags hold of one pool, said whenever one of them changes: a viewer stacks them. */
+struct holding {
+    const char *tag;
+    uint64_t bytes;
+};
+enum { TAGS_MOST = 32 };
+
+static void put_holdings(struct trace *t, const char *pool, int64_t ns,
+                         const struct holding holdings[TAGS_MOST], size_t count) {
+    begin(t, "C", RUN_PROCESS);
+    put_time(t, "ts", ns);
+    vs_text_add(t->out, ", \"name\": ");
+    struct vs_text name = {0};
+    vs_text_printf(&name, "%s memory, MiB", pool);
+    put_string(t->out, vs_text_str(&name));
+    vs_text_release(&name);
+    vs_text_add(t->out, ", \"args\": {");
+    for (size_t i = 0; i < count; i++) {
+        vs_text_add(t->out, i > 0 ? ", " : "");
+        put_string(t->out, holdings[i].tag);
+        vs_text_printf(t->out, ": %.3f", (double)holdings[i].bytes / (double)VS_MIB);
+    }
+    vs_text_add(t->out, "}}");
+}
+
+static void put_pool(struct trace *t, const char *pool) {
+    const struct vs_outcome *o = t->outcome;
+    struct holding holdings[TAGS_MOST];
+    size_t count = 0;
+    for (size_t i = 0; i < o->tag_level_count; i++) {
+        const struct vs_level *level = &o->tag_levels[i];
+        size_t k = 0;
+        if (!vs_streq(level->pool, pool))
+            continue;
+        while (k < count && !vs_streq(holdings[k].tag, level->tag))
+            k++;
+        if (k == count && count == TAGS_MOST)
+            continue;
+        count += k == count;
+        holdings[k] = (struct holding){level->tag, level->bytes};
+        size_t next = i + 1;
+        while (next < o->tag_level_count && !vs_streq(o->tag_levels[next].pool, pool))
+            next++;
+        const int64_t ns = nanoseconds(level->at_s);
+        if (next == o->tag_level_count || nanoseconds(o->tag_levels[next].at_s) > ns)
+            put_holdings(t, pool, ns, holdings, count);
+    }
+}
+
+static void put_level(struct trace *t, const struct vs_level *level) {
+    struct vs_text name = {0};
+    vs_text_printf(&name, "%s memory taken from the driver, MiB", level->pool);
+    begin(t, "C", RUN_PROCESS);
+    put_time(t, "ts", nanoseconds(level->at_s));
+    vs_text_add(t->out, ", \"name\": ");
+    put_string(t->out, vs_text_str(&name));
+    vs_text_printf(t->out, ", \"args\": {\"taken\": %.3f}}", (double)level->bytes / (double)VS_MIB);
+    vs_text_release(&name);
+}
+
+/* The resource that a stream of copies uses: "link0.h2d"; NULL for other streams. */
+static const struct vs_rate *link_of(const struct vs_outcome *o, const struct stream *s) {
+    const char *suffix = vs_streq(s->name, "copy in")    ? ".h2d"
+                         : vs_streq(s->name, "copy out") ? ".d2h"
+                         : vs_streq(s->name, "storage")  ? ".read"
+                                                         : NULL;
+    struct vs_text name = {0};
+    const struct vs_rate *found = NULL;
+    if (!suffix)
+        return NULL;
+    if (vs_starts(s->device, "gpu"))
+        vs_text_printf(&name, "link%s%s", s->device + strlen("gpu"), suffix);
+    else
+        vs_text_printf(&name, "%s%s", s->name, suffix);
+    for (size_t i = 0; i < o->rate_count && !found; i++)
+        found = vs_streq(o->rates[i].resource, vs_text_str(&name)) ? &o->rates[i] : NULL;
+    vs_text_release(&name);
+    return found;
+}
+
+static void put_use(struct trace *t, const struct vs_rate *rate, int64_t ns, double percent) {
+    begin(t, "C", RUN_PROCESS);
+    put_time(t, "ts", ns);
+    vs_text_printf(t->out, ", \"name\": \"%s use, %% of %.4g GB/s\", \"args\": {\"use\": %.1f}}",
+                   rate->resource, rate->per_s / 1e9, percent);
+}
+
+/* How much of a link's rate each copy had; nothing between two of them. */
+static void put_link(struct trace *t, const struct stream *stream) {
+    const struct vs_rate *rate = link_of(t->outcome, stream);
+    int64_t until = -1;
+    double shown = 0;
+    for (size_t i = 0; rate && i < t->outcome->span_count; i++) {
+        const struct vs_span *span = &t->outcome->spans[i];
+        if (!vs_streq(span->device, stream->device) || !vs_streq(span->stream, stream->name) ||
+            span->bytes <= 0 || duration(span) < t->least_ns)
+            continue;
+        const double seconds = span->end_s - span->start_s;
+        const double percent = fmin(100, 100 * span->bytes / seconds / rate->per_s);
+        if (until >= 0 && nanoseconds(span->start_s) > until)
+            put_use(t, rate, until, shown = 0);
+        if (fabs(percent - shown) >= 0.05)
+            put_use(t, rate, nanoseconds(span->start_s), shown = percent);
+        until = nanoseconds(span->end_s);
+    }
+    if (until >= 0)
+        put_use(t, rate, until, 0);
+}
+
+/* The shortest that is shown, so that not too many are; how many are not. */
+static size_t sample(struct trace *t) {
+    size_t kept = t->outcome->span_count;
+    for (t->least_ns = 0; kept > SPANS_MOST; t->least_ns = t->least_ns > 0 ? 2 * t->least_ns : 1) {
+        kept = 0;
+        for (size_t i = 0; i < t->outcome->span_count; i++)
+            kept += duration(&t->outcome->spans[i]) >= (t->least_ns > 0 ? 2 * t->least_ns : 1);
+    }
+    return t->outcome->span_count - kept;
+}
+
+static void put_counters(struct trace *t) {
+    const struct vs_outcome *o = t->outcome;
+    for (size_t i = 0; i < o->pool_count; i++)
+        put_pool(t, o->pools[i].name);
+    for (size_t i = 0; i < o->level_count; i++)
+        put_level(t, &o->levels[i]);
+    for (size_t i = 0; i < t->streams.count; i++)
+        put_link(t, &t->streams.at[i]);
 }
 
 void vs_report_timeline(struct vs_text *out, const struct vs_outcome *outcome) {
-    struct lanes lanes = {.names = {.count = 0}};
+    struct trace t = {.out = out, .outcome = outcome, .first = true};
     struct vs_text title = {0};
-    bool first = true;
+    const size_t left_out = sample(&t);
     vs_report_ask(&title, NULL, &outcome, 1);
+    if (left_out > 0)
+        vs_text_printf(&title, " (sampled: %zu operations shorter than %.3f us are left out)",
+                       left_out, (double)t.least_ns / 1000);
     vs_text_add(out, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
-    put_name(out, &first, "process_name", 0, vs_text_str(&title));
-    for (size_t i = 0; i < outcome->span_count; i++) {
-        const size_t before = lanes.names.count;
-        const size_t lane = lane_find(&lanes, outcome->spans[i].lane);
-        if (lane == 0)
-            out->failed = true;
-        if (lanes.names.count > before)
-            put_name(out, &first, "thread_name", lane, outcome->spans[i].lane);
-        put_span(out, &first, &outcome->spans[i], lane);
-    }
-    for (size_t i = 0; i < outcome->level_count; i++)
-        put_level(out, &first, &outcome->levels[i]);
+    put_label(&t, "process_name", RUN_PROCESS, 0, vs_text_str(&title));
+    put_label(&t, "thread_name", RUN_PROCESS, 1, "phases");
+    for (size_t i = 0; i < outcome->phase_count; i++)
+        put_phase(&t, &outcome->phases[i]);
+    for (size_t i = 0; i < outcome->span_count; i++)
+        if (duration(&outcome->spans[i]) >= t.least_ns)
+            put_span(&t, &outcome->spans[i]);
+    put_counters(&t);
     vs_text_add(out, "\n]}\n");
     out->failed = out->failed || title.failed;
     vs_text_release(&title);
-    vs_vec_release(&lanes.names);
+    vs_vec_release(&t.streams);
 }

@@ -12,7 +12,7 @@ static void put_number(struct vs_text *out, double number) {
 }
 
 void vs_report_validate_csv(struct vs_text *out, const struct vs_validation *validation) {
-    vs_text_add(out, "id,metric,measured,predicted,error,failure\n");
+    vs_text_add(out, "id,metric,measured,predicted,error,failure,engine,trust\n");
     for (size_t i = 0; i < validation->row_count; i++) {
         const struct vs_case_row *row = &validation->rows[i];
         vs_csv_put(out, row->id, false);
@@ -20,6 +20,8 @@ void vs_report_validate_csv(struct vs_text *out, const struct vs_validation *val
         put_number(out, row->measured);
         put_number(out, row->predicted);
         put_number(out, row->error);
-        vs_csv_put(out, row->failure, true);
+        vs_csv_put(out, row->failure, false);
+        vs_csv_put(out, row->engine, false);
+        vs_csv_put(out, row->trust, true);
     }
 }

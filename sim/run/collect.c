@@ -176,20 +176,55 @@ static bool utilization(struct vs_simulation *s, struct vs_arena *arena, struct 
     return ok && s->out->bound_by ? true : vs_err_nomem(err);
 }
 
+/* A vector of the executor into the arena; NULL when memory runs out. */
+#define COPY(arena, v) (copy_array((arena), (v)->at, (v)->count, sizeof *(v)->at))
+
+static const void *copy_array(struct vs_arena *arena, const void *at, size_t count, size_t size) {
+    void *copy = vs_arena_alloc(arena, count + 1, size);
+    if (copy && count > 0)
+        memcpy(copy, at, count * size);
+    return copy;
+}
+
 static bool copy_timeline(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
-    size_t n = s->x.spans.count, levels = s->x.levels.count;
-    struct vs_span *spans = VS_NEW_ARRAY(arena, struct vs_span, n + 1);
-    struct vs_level *level = VS_NEW_ARRAY(arena, struct vs_level, levels + 1);
-    if (!spans || !level)
+    const struct vs_executor *x = &s->x;
+    struct vs_outcome *out = s->out;
+    out->spans = COPY(arena, &x->spans);
+    out->span_count = x->spans.count;
+    out->waits = COPY(arena, &x->waits);
+    out->levels = COPY(arena, &x->levels);
+    out->level_count = x->levels.count;
+    out->tag_levels = COPY(arena, &x->tag_levels);
+    out->tag_level_count = x->tag_levels.count;
+    out->phases = COPY(arena, &x->phases);
+    out->phase_count = x->phases.count;
+    out->work = COPY(arena, &x->work);
+    out->work_count = x->work.count;
+    return (out->spans && out->waits && out->levels && out->tag_levels && out->phases &&
+            out->work) ||
+           vs_err_nomem(err);
+}
+
+/* What each resource gives at most; those of the host once. */
+static bool collect_rates(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
+    const struct vs_executor *x = &s->x;
+    const bool devices = s->c->machine->device_count > 0;
+    struct vs_rate *rates = VS_NEW_ARRAY(arena, struct vs_rate, x->unit_count * VS_PART_COUNT);
+    if (!rates)
         return vs_err_nomem(err);
-    if (n > 0)
-        memcpy(spans, s->x.spans.at, n * sizeof *spans);
-    if (levels > 0)
-        memcpy(level, s->x.levels.at, levels * sizeof *level);
-    s->out->spans = spans;
-    s->out->span_count = n;
-    s->out->levels = level;
-    s->out->level_count = levels;
+    for (size_t i = 0; i < x->unit_count * VS_PART_COUNT; i++) {
+        const size_t device = i / VS_PART_COUNT;
+        const enum vs_part part = (enum vs_part)(i % VS_PART_COUNT);
+        const bool host = vs_part_is_host(part);
+        if (part == VS_PART_DUPLEX || (host ? device > 0 : !devices))
+            continue;
+        const struct vs_rate rate = {part_name(arena, part, device),
+                                     x->units[device].rates.capacity[part]};
+        if (!rate.resource)
+            return vs_err_nomem(err);
+        rates[s->out->rate_count++] = rate;
+    }
+    s->out->rates = rates;
     return true;
 }
 
@@ -220,5 +255,5 @@ bool vs_collect(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *
     bool ran = s->c->task != VS_TASK_SERVE || s->out->requests; /* a start has no speed */
     if (ran && s->out->fits && !s->options->capacity_only && !utilization(s, arena, err))
         return false;
-    return copy_timeline(s, arena, err);
+    return !s->options->timeline || (copy_timeline(s, arena, err) && collect_rates(s, arena, err));
 }

@@ -1,7 +1,6 @@
 /* The time side: operations become activities. */
 #include "run/lower.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static vs_time to_time(double seconds) { return (vs_time)(seconds * (double)VS_TIME_PER_S + 0.5); }
@@ -168,19 +167,6 @@ const char *vs_lane_name(struct vs_arena *arena, const struct vs_unit *u, enum v
                 : NAMES[lane];
 }
 
-static bool record(struct vs_executor *x, const struct vs_phase *phase, double from_s) {
-    for (size_t i = 0; i < x->activity.count; i++) {
-        const struct vs_op *op = &phase->ops.at[i];
-        double start = (double)vs_des_start(x->des, x->activity.at[i]) / (double)VS_TIME_PER_S;
-        double end = (double)vs_des_end(x->des, x->activity.at[i]) / (double)VS_TIME_PER_S;
-        struct vs_span span = {vs_lane_name(x->record, &x->units[op->device], op->lane), op->what,
-                               op->layer, from_s + start, from_s + end};
-        if (end > start && (!span.lane || !vs_vec_push(&x->spans, span)))
-            return false;
-    }
-    return true;
-}
-
 bool vs_time_phase(struct vs_executor *x, const struct vs_phase *phase, vs_op_id until,
                    double count, double *seconds, struct vs_err *err) {
     size_t moves = 0;
@@ -196,7 +182,7 @@ bool vs_time_phase(struct vs_executor *x, const struct vs_phase *phase, vs_op_id
     *seconds = (double)vs_des_now(x->des) / (double)VS_TIME_PER_S;
     if (count > 0)
         add_sums(x, phase, count);
-    if (x->record && (!record(x, phase, x->time_s) ||
+    if (x->record && (!vs_record(x, phase, x->time_s, count > 0 ? count : 1) ||
                       !vs_levels_time(x, phase, x->time_s, x->time_s + *seconds)))
         return vs_err_nomem(err);
     x->time_s += *seconds;

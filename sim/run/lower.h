@@ -20,11 +20,23 @@ struct vs_moved {
     uint64_t in_bytes, out_bytes;
 };
 
+/* Levels: the pools as a timeline tells them apart: devices, host, storage. */
+enum { VS_LEVELS_MAX = VS_DEVICES_PLANNED + 2 };
+
+/* What a tag holds in a pool behind the memory actions of an operation, where it changed. */
+struct vs_held {
+    vs_op_id op;
+    uint32_t level; /* of the pool */
+    enum vs_tag tag;
+    uint64_t bytes;
+};
+
 /* For a timeline: what a driver has handed out of each pool, behind the memory actions of each
- * operation of a walk, and at its end. */
+ * operation of a walk, and at its end; and what it is held for. */
 struct vs_walked {
     const struct vs_phase *phase; /* NULL = none, or no longer what was walked */
-    VS_VEC(uint64_t) uses;        /* bytes by operation and pool: devices, host, storage */
+    VS_VEC(uint64_t) uses;        /* bytes by operation and level */
+    VS_VEC(struct vs_held) held;
 };
 
 /* What a stream was given, for its bounded queue: operations in order, each with the launches up to
@@ -75,11 +87,16 @@ struct vs_executor {
     /* for a timeline; NULL = not wanted */
     struct vs_arena *record;
     VS_VEC(struct vs_span) spans;
-    VS_VEC(struct vs_level) levels;
-    struct vs_walked walked[2];    /* the last walks of two phases */
-    size_t older;                  /* which of them was walked first */
-    uint64_t shown[VS_HOME_COUNT]; /* the last levels recorded, by pool as in vs_walked, */
-    double shown_s;                /* and when */
+    VS_VEC(size_t) waits;
+    VS_VEC(size_t) span_of; /* scratch: by operation of the phase, the span that stands for it */
+    VS_VEC(struct vs_level) levels, tag_levels;
+    VS_VEC(struct vs_phase_time) phases;
+    VS_VEC(struct vs_work_done) work;
+    struct vs_walked walked[2];                  /* the last walks of two phases */
+    size_t older;                                /* which of them was walked first */
+    uint64_t noted[VS_LEVELS_MAX][VS_TAG_COUNT]; /* by the walk that goes on */
+    uint64_t shown[VS_LEVELS_MAX], shown_by_tag[VS_LEVELS_MAX][VS_TAG_COUNT]; /* recorded last, */
+    double shown_s;                                                           /* and when */
 };
 
 bool vs_executor_init(struct vs_executor *x, const struct vs_plan *plan, struct vs_err *err);
@@ -114,6 +131,13 @@ void vs_forget_walk(struct vs_executor *x);
 
 /* "gpu0 compute", "host issue" into the arena; NULL when memory runs out. */
 const char *vs_lane_name(struct vs_arena *arena, const struct vs_unit *unit, enum vs_lane lane);
+
+/* Of lower_record.c, for a timeline: the phase that was timed last, which began at `from_s`. */
+void vs_record_release(struct vs_executor *x);
+bool vs_record(struct vs_executor *x, const struct vs_phase *phase, double from_s, double repeats);
+/* A phase that is one activity of a device, such as a step of a pipeline's stage. */
+bool vs_record_whole(struct vs_executor *x, size_t device, const char *kind, const char *what,
+                     vs_activity activity);
 
 /* Of lower_levels.c, for a timeline: a walk begins; an operation's actions were done; the phase was
  * timed, from `from_s` to `end_s`. */

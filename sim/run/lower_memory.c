@@ -133,10 +133,7 @@ void vs_executor_release(struct vs_executor *x) {
     vs_vec_release(&x->moved);
     vs_vec_release(&x->activity);
     vs_vec_release(&x->after);
-    vs_vec_release(&x->spans);
-    vs_vec_release(&x->levels);
-    vs_vec_release(&x->walked[0].uses);
-    vs_vec_release(&x->walked[1].uses);
+    vs_record_release(x);
     memset(x, 0, sizeof *x);
 }
 

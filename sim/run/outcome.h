@@ -64,16 +64,44 @@ struct vs_utilization {
     double fraction;
 };
 
-/* One interval of the recorder, for --timeline. */
+/* One operation on its stream. */
 struct vs_span {
-    const char *lane, *what;
-    int layer;
+    const char *device, *stream; /* "gpu0" and "compute", "host" and "storage" */
+    const char *kind, *what;     /* "gemm", "mlp.up_proj" */
+    int layer;                   /* -1 outside the layers */
     double start_s, end_s;
+    double flops, bytes;           /* bytes of its memory, or over its link */
+    size_t first_wait, wait_count; /* spans of other streams that it waited for, in `waits` */
 };
+/* What a pool holds from a moment on. */
 struct vs_level {
     double at_s;
     const char *pool;
     uint64_t bytes;
+    const char *tag; /* NULL = all, as the driver sees it */
+};
+/* A phase that was timed; those that are alike stand for each other. */
+struct vs_phase_time {
+    const char *name;
+    double start_s, end_s;
+    double repeats;
+};
+/* The work of one kind that a processor did in all phases of a name, and the time it took. */
+struct vs_work_done {
+    const char *phase, *device, *kind;
+    double flops, bytes, seconds;
+};
+/* What a resource gives at most: FLOP/s or bytes/s. */
+struct vs_rate {
+    const char *resource; /* as in utilization */
+    double per_s;
+};
+
+/* A number of the machine's profile and where it comes from. */
+struct vs_figure {
+    const char *part, *name; /* "rtx4090", "memory.bandwidth" */
+    const char *value;       /* with its unit */
+    const char *method, *source;
 };
 
 /* What became of the requests that a server was sent. */
@@ -125,12 +153,24 @@ struct vs_outcome {
     double interval_low[VS_METRIC_COUNT], interval_high[VS_METRIC_COUNT]; /* NaN = none */
     bool extrapolating;
 
+    /* Only when a timeline was asked for. */
     const struct vs_span *spans;
-    size_t span_count; /* only when a timeline was asked for */
-    const struct vs_level *levels;
-    size_t level_count;
+    size_t span_count;
+    const size_t *waits; /* places in `spans` */
+    const struct vs_level *levels, *tag_levels;
+    size_t level_count, tag_level_count;
+    const struct vs_phase_time *phases;
+    size_t phase_count;
+    const struct vs_work_done *work;
+    size_t work_count;
+    const struct vs_rate *rates;
+    size_t rate_count;
+
+    const struct vs_figure *profile; /* only when it was asked for */
+    size_t profile_count;
     const struct vs_step_replay *steps;       /* run/replay_steps.h; NULL = all steps are equal */
     const struct vs_memory_replay *allocator; /* run/replay_memory.h; NULL = no such replay */
+
     int64_t
         oom_point; /* sweep: the longest sequence / context that fits; 0 = not asked, -1 = none */
     bool oom_point_open; /* the search ended at its bound: ">=" */

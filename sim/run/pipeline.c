@@ -210,16 +210,15 @@ static bool record_steps(struct pipeline *l, struct vs_err *err) {
             const struct vs_pipeline_step *step = &l->timed_order[stage][i];
             uint32_t at = chunk_of(l, stage, step) * l->timed + step->micro;
             vs_activity a = (step->forward ? l->forward_at : l->backward_at)[at];
-            struct vs_span span = {vs_lane_name(x->record, &x->units[stage], VS_LANE_COMPUTE),
-                                   vs_arena_printf(x->record, "%s of micro-batch %u, chunk %u",
-                                                   step->forward ? "forward" : "backward",
-                                                   step->micro, chunk_of(l, stage, step)),
-                                   -1, x->time_s + seconds_of(vs_des_start(x->des, a)),
-                                   x->time_s + seconds_of(vs_des_end(x->des, a))};
-            if (!span.lane || !span.what || !vs_vec_push(&x->spans, span))
+            const char *kind = step->forward ? "forward" : "backward";
+            const char *what = vs_arena_printf(x->record, "%s of micro-batch %u, chunk %u", kind,
+                                               step->micro, chunk_of(l, stage, step));
+            if (!what || !vs_record_whole(x, stage, kind, what, a))
                 return vs_err_nomem(err);
         }
-    return true;
+    const struct vs_phase_time all = {"micro-batches", x->time_s,
+                                      x->time_s + seconds_of(vs_des_now(x->des)), 1};
+    return !x->record || vs_vec_push(&x->phases, all) || vs_err_nomem(err);
 }
 
 static bool run_steps(struct pipeline *l, uint32_t micro, double *seconds, struct vs_err *err) {

@@ -9,34 +9,6 @@
 #include "run/point.h"
 #include "strategy/strategy.h"
 
-static const char *const KINDS[VS_WORK_KIND_COUNT] = {
-    [VS_WORK_NOTHING] = "nothing",
-    [VS_WORK_GEMM] = "gemm",
-    [VS_WORK_GEMV] = "gemv",
-    [VS_WORK_ATTENTION] = "attention",
-    [VS_WORK_NAIVE_ATTENTION] = "naive_attention",
-    [VS_WORK_KV_READ] = "kv_read",
-    [VS_WORK_KV_READ_NAIVE] = "kv_read_naive",
-    [VS_WORK_ELEMENT] = "element",
-    [VS_WORK_ADAPTER] = "adapter",
-    [VS_WORK_DEQUANT] = "dequant",
-    [VS_WORK_FIXED] = "fixed",
-    [VS_WORK_OPTIMIZER] = "optimizer",
-    [VS_WORK_COPY] = "copy",
-    [VS_WORK_HOP] = "hop",
-    [VS_WORK_GATHER] = "gather",
-    [VS_WORK_ALL_REDUCE] = "all_reduce",
-    [VS_WORK_CPU_GEMV] = "cpu_gemv",
-    [VS_WORK_CPU_GEMM] = "cpu_gemm",
-    [VS_WORK_CPU_ATTENTION] = "cpu_attention",
-    [VS_WORK_CPU_OPTIMIZER] = "cpu_optimizer",
-    [VS_WORK_STORAGE_READ] = "storage_read",
-    [VS_WORK_STORAGE_WRITE] = "storage_write",
-    [VS_WORK_SYNC] = "sync",
-    [VS_WORK_ALL_TO_ALL] = "all_to_all",
-    [VS_WORK_SEND] = "send",
-};
-
 /* "gpu1", "host" into `out`. */
 static const char *home_name(unsigned home, char out[16]) {
     static const char *const NAMES[] = {
@@ -245,7 +217,7 @@ static void put_operation(struct writing *s, const struct vs_op *op) {
     const struct vs_phase *phase = &s->phase;
     struct vs_cost cost = vs_cost(&s->x.units[op->device].rates, op);
     vs_json_object(w);
-    put_string(w, "kind", KINDS[op->kind]);
+    put_string(w, "kind", vs_work_name(op->kind));
     put_string(w, "lane", vs_lane_name(s->plan.arena, &s->x.units[op->device], op->lane));
     put_string(w, "what", op->what);
     put_layer(w, op->layer);

@@ -1,6 +1,7 @@
 #include "run/point.h"
 
 #include "engine/engine.h"
+#include "run/profile.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +58,9 @@ bool vs_point_run(struct vs_arena *arena, const struct vs_case *c,
     struct vs_outcome *out = VS_NEW(arena, struct vs_outcome);
     if (!out)
         return vs_err_nomem(err);
-    if (!vs_point_describe(arena, c, out, err) || !vs_simulate(arena, c, options, out, err))
+    if (!vs_point_describe(arena, c, out, err) ||
+        (options->profile && !vs_profile_list(arena, c->machine, out, err)) ||
+        !vs_simulate(arena, c, options, out, err))
         return false;
     *outcome = out;
     return true;

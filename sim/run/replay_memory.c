@@ -192,9 +192,11 @@ static void note_idle(struct device *d, const struct vs_pool_stats *before, uint
 
 static bool note_levels(struct replay *r, const struct device *d) {
     struct vs_pool_stats stats = vs_pool_stats(d->pool);
-    const struct vs_level allocated = {r->now_s, d->live_name, stats.allocated_bytes};
-    const struct vs_level reserved = {r->now_s, d->out.pool,
-                                      stats.reserved_bytes + stats.raw_bytes};
+    const struct vs_level allocated = {
+        .at_s = r->now_s, .pool = d->live_name, .bytes = stats.allocated_bytes};
+    const struct vs_level reserved = {.at_s = r->now_s,
+                                      .pool = d->out.pool,
+                                      .bytes = stats.reserved_bytes + stats.raw_bytes};
     return !r->timeline ||
            (vs_vec_push(&r->levels, allocated) && vs_vec_push(&r->levels, reserved));
 }

@@ -32,7 +32,8 @@ struct vs_run_options {
     bool stop_at_oom; /* with capacity_only: ends at the first failure; memory figures are those so
                          far */
     uint64_t reserve_bytes;          /* of each device that must stay free */
-    bool timeline;                   /* keep spans and levels */
+    bool timeline;                   /* keep spans, levels, phases, work and rates */
+    bool profile;                    /* list the machine's numbers with their sources */
     bool remedies;                   /* where it doesn't fit, find what would make it */
     const struct vs_step_run *steps; /* training: run/replay_steps.h; NULL = all steps are equal */
     const struct vs_serve_options *serve; /* NULL = defaults */
@@ -53,11 +54,18 @@ struct vs_sweep_options {
     unsigned threads;  /* 0 = all */
     size_t oom_points; /* find the OOM point of this many best rows */
     const char *sort;  /* metric to rank by instead of the task's speed; NULL */
+    bool profile;      /* each point lists its machine's numbers with their sources */
     void (*progress)(void *ctx, size_t done,
                      size_t total); /* may be NULL; called from one thread */
     void *progress_ctx;
 };
+struct vs_sweep_axis {
+    const char *name;
+    bool listed; /* by the user; else it varies by default */
+};
 struct vs_sweep {
+    const struct vs_sweep_axis *axes; /* along which the points lie */
+    size_t axis_count;
     const char *hw, *machine, *workload, *model, *task; /* as taken */
     const struct vs_outcome *const
         *points; /* ranked: those that fit by speed, then what does not fit */

@@ -265,7 +265,9 @@ static bool record(struct server *v, const struct vs_sched_step *step,
                    const struct vs_serve_span *span, struct vs_err *err) {
     struct vs_executor *x = &v->s->x;
     double token_bytes = (double)vs_kv_block_bytes(&v->s->plan, 0) / (double)v->s->plan.kv_block;
-    struct vs_span run = {.lane = "server",
+    struct vs_span run = {.device = "server",
+                          .stream = "steps",
+                          .kind = "step",
                           .what = step->prompt_tokens == 0 ? "decode"
                                   : step->decodes == 0     ? "prompts"
                                                            : "prompts and decode",

@@ -95,7 +95,7 @@ static void tell(struct sweep *s, unsigned worker) {
 static void run_one(void *ctx, size_t i, unsigned worker) {
     struct sweep *s = ctx;
     struct item *item = &s->items[i];
-    const struct vs_run_options options = {0};
+    const struct vs_run_options options = {.profile = s->options->profile};
     struct vs_err *err = &s->worker_errs[i];
     struct vs_arena *arena = &s->worker_arenas[worker];
     if (!item->skipped && !vs_point_run(arena, &item->c, &options, &item->outcome, err))
@@ -381,6 +381,18 @@ static void name_sweep(struct sweep *s, const struct vs_sweep_options *options) 
                                 .oom_axis = vs_axis_info(s->oom_axis)->name};
 }
 
+static bool name_axes(struct sweep *s, const struct vs_grid *asked, struct vs_err *err) {
+    struct vs_sweep_axis *axes = VS_NEW_ARRAY(s->arena, struct vs_sweep_axis, VS_AXIS_COUNT);
+    if (!axes)
+        return vs_err_nomem(err);
+    for (int i = 0; i < VS_AXIS_COUNT; i++)
+        if (vs_grid_varies(&s->grid, (enum vs_axis)i))
+            axes[s->out->axis_count++] = (struct vs_sweep_axis){
+                vs_axis_info((enum vs_axis)i)->name, vs_grid_varies(asked, (enum vs_axis)i)};
+    s->out->axes = axes;
+    return true;
+}
+
 static bool own_weights(struct sweep *s, struct vs_err *err) {
     if (!vs_catalog_workload(s->catalog, &s->items[0].c.axes, &s->workload, err))
         return false;
@@ -421,7 +433,8 @@ bool vs_sweep_run(struct vs_arena *arena, const struct vs_grid *grid,
     if (!resolve_all(&s, requests, err))
         return false;
     name_sweep(&s, options);
-    if (!own_weights(&s, err) || !run_all(&s, options, err) || !finish(&s, options, err))
+    if (!name_axes(&s, grid, err) || !own_weights(&s, err) || !run_all(&s, options, err) ||
+        !finish(&s, options, err))
         return false;
     *sweep = s.out;
     return true;

@@ -1,6 +1,6 @@
 /* Every reader of files: profiles of hardware, models (ours and config.json), engines, workloads,
- * configurations of DeepSpeed, case files. What is read is used: a machine is put together, a
- * model's tensors are counted and a short run is simulated. */
+ * configurations of DeepSpeed, case files, saved results. What is read is used: a machine is put
+ * together, a model's tensors are counted and a short run is simulated. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,9 @@
 #include "fuzz/fuzz.h"
 #include "hw/machine.h"
 #include "model/model.h"
+#include "report/page.h"
+#include "report/plot/book.h"
+#include "report/saved.h"
 #include "run/cases.h"
 #include "run/run.h"
 #include "work/options.h"
@@ -134,6 +137,23 @@ static bool read_cases(struct vs_err *err) {
     return done;
 }
 
+/* What is read becomes a page and the tables of all plots. */
+static bool read_saved(struct vs_err *err) {
+    struct vs_result result;
+    struct vs_book book;
+    struct vs_text page = {0};
+    if (!vs_saved_load(&arena, path, &result, err))
+        return false;
+    vs_book_init(&book, &result, 0);
+#define X(id) vs_plot_table_##id.write(&book);
+#include "report/plot/list.def"
+#undef X
+    vs_book_release(&book);
+    const bool done = vs_report_page(&page, &result, err);
+    vs_text_release(&page);
+    return done;
+}
+
 struct target {
     const char *seeds, *suffix; /* good files: all of a folder */
     const char *name;           /* of the changed file in our folder */
@@ -153,6 +173,12 @@ static const struct target TARGETS[] = {
     {"tests/configs/deepspeed", ".json", "ds.json", read_deepspeed, NULL},
     {"workloads", ".json", "workload.json", read_workload, NULL},
     {"tests/measured", ".csv", "cases.csv", read_cases, NULL},
+    {"tests/golden", ".out", "sweep.json", read_saved, "sweep-json"},
+    {"tests/golden", ".out", "limit.json", read_saved, "limit-grid-json"},
+    {"tests/golden", ".out", "run.json", read_saved, "run-oom-json"},
+    {"tests/golden", ".out", "validation.json", read_saved, "validate-json"},
+    {"tests/golden/sweep-files.files", ".csv", "points.csv", read_saved, "a"},
+    {"tests/replay", ".csv", "replay.csv", read_saved, NULL},
 };
 
 /* A good file; of a long one its first lines. */

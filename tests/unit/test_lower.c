@@ -355,7 +355,7 @@ START_TEST(recorded) {
         const struct vs_span *s = &x.spans.at[i];
         ck_assert(s->start_s >= 0 && s->end_s > s->start_s && s->end_s <= x.time_s + 1e-15);
         for (size_t k = 0; k < i; k++)
-            ck_assert(!vs_streq(s->lane, x.spans.at[k].lane) ||
+            ck_assert(!vs_streq(s->stream, x.spans.at[k].stream) ||
                       x.spans.at[k].end_s <= s->start_s + 1e-15);
     }
     ck_assert_uint_eq(x.levels.count, 2); /* taken, and given back behind the copy's issue */

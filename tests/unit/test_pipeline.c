@@ -173,6 +173,35 @@ START_TEST(data_ranks) {
 }
 END_TEST
 
+static double on_a_host(const char *words) {
+    forget();
+    sim_plan(&plan, words);
+    return vs_node_ranks(plan.c);
+}
+
+/* Ranks of one stage share a node's memory and processors; a device map is one process. */
+START_TEST(ranks_of_a_host) {
+    ck_assert_double_eq(on_a_host(TINY "--gpus 4"), 4);
+    ck_assert_double_eq(on_a_host(TINY "--gpus 16"), 8);
+    ck_assert_double_eq(on_a_host(TINY "--gpus 4 --tp 2"), 4);
+    ck_assert_double_eq(on_a_host(TINY "--gpus 4 --tp 2 --pp 2"), 2);
+    ck_assert_double_eq(on_a_host(TINY "--gpus 32 --tp 2 --pp 2"), 8);
+    ck_assert_double_eq(
+        on_a_host("--hw a100-80g-sxm --gpus 2 --engine hf --task train --model toy --split layer"),
+        1);
+}
+END_TEST
+
+/* Ranks that share a copy of the model, or a sample, take no samples of their own. */
+START_TEST(ranks_that_take_samples) {
+    forget();
+    sim_plan(&plan, TINY "--gpus 16 --tp 2 --pp 2 --cp 2");
+    ck_assert_uint_eq(vs_train_copies(plan.c->machine, &plan.c->axes), 2);
+    ck_assert_uint_eq(vs_train_stages(plan.c->machine, &plan.c->axes), 2);
+    ck_assert_uint_eq(plan.ranks, 4); /* context ranks hold the same weights */
+}
+END_TEST
+
 START_TEST(refused) {
     sim_refused(PIPE "--gpus 8 --tp 3", "--tp 3, --pp 1 and --cp 1 spread one copy over 3 devices; "
                                         "found 8");
@@ -210,6 +239,8 @@ int main(void) {
     tcase_add_test(all, sent_by_tensor_ranks);
     tcase_add_test(all, weights_of_tensor_ranks);
     tcase_add_test(all, data_ranks);
+    tcase_add_test(all, ranks_of_a_host);
+    tcase_add_test(all, ranks_that_take_samples);
     tcase_add_test(all, refused);
     suite_add_tcase(suite, all);
     return sim_main(suite);

@@ -426,8 +426,8 @@ END_TEST
 
 START_TEST(csv_of_a_validation) {
     vs_report_validate_csv(&out, &small);
-    has("id,metric,measured,predicted,error,failure\n1,decode_tps,10,11,0.1,\n");
-    has("5,decode_tps,10,0,0,no b\n");
+    has("id,metric,measured,predicted,error,failure,engine,trust\n1,decode_tps,10,11,0.1,,e,\n");
+    has("5,decode_tps,10,0,0,no b,e,\n");
 }
 END_TEST
 

@@ -1,0 +1,2 @@
+# A file of another kind.
+plot other.csv

@@ -1,0 +1,2 @@
+# JSON that is no result.
+plot other.json

@@ -1,0 +1,2 @@
+# No such file.
+plot nothing.json

@@ -1,0 +1,2 @@
+# What plot reads and draws.
+help plot
