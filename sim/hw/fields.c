@@ -32,6 +32,7 @@ const struct vs_field vs_device_fields[] = {
     DEVICE(compute.fp16_acc16_flops, false, FLOPS_LOW, FLOPS_HIGH),
     DEVICE(compute.bf16_flops, false, FLOPS_LOW, FLOPS_HIGH),
     DEVICE(compute.fp8_flops, false, FLOPS_LOW, FLOPS_HIGH),
+    DEVICE(compute.fp4_flops, false, FLOPS_LOW, FLOPS_HIGH),
     DEVICE(compute.int8_flops, false, FLOPS_LOW, FLOPS_HIGH),
     DEVICE(compute.sms, true, 1, 1e6),
     DEVICE(compute.clock_hz, true, 1e6, 1e11),

@@ -50,7 +50,7 @@ struct vs_device {
     struct {
         /* fp16 accumulates in fp32; bf16 is unknown where no unit has it (fp32 rate at best) */
         struct vs_num fp32_flops, tf32_flops, fp16_flops, fp16_acc16_flops, bf16_flops, fp8_flops,
-            int8_flops;
+            fp4_flops, int8_flops;
         struct vs_num sms, clock_hz, power_w;
     } compute;
     const char *link;      /* name in hwprofiles/links, e.g. "pcie4x16"; NULL for unified memory */

@@ -20,7 +20,8 @@ enum vs_code_fact {
     VS_CODE_LOW_LOGITS = 1 << 4,    /* loss of logits in the compute type, not in fp32 */
     VS_CODE_SHIFTS_LABELS = 1 << 5, /* rolls the labels; else the logits are shifted by a copy */
     VS_CODE_DROPOUT = 1 << 6, /* of attention and both branches, on in the published configs */
-    VS_CODE_TRITON_ATTENTION = 1 << 7 /* its fused attention is the Triton kernel */
+    VS_CODE_TRITON_ATTENTION = 1 << 7, /* its fused attention is the Triton kernel */
+    VS_CODE_ALL_EXPERTS = 1 << 8 /* every token through every expert, what was not chosen by 0 */
 };
 
 struct vs_model_code {

@@ -81,12 +81,12 @@ static const char *lacking_of(const struct vs_model *m, const struct vs_engine *
     const char *latent = vs_model_mixers(m, VS_MIXER_LATENT);
     const char *linear = vs_model_mixers(m, VS_MIXER_LINEAR);
     const char *mamba = vs_model_mixers(m, VS_MIXER_MAMBA);
-    if (latent && (train || !vs_engine_rule(engine, "latent_cache", NULL)))
+    if (latent && !train && !vs_engine_rule(engine, "latent_cache", NULL))
         return latent;
     if ((linear || mamba) && (train || !vs_engine_rule(engine, "state", NULL)))
         return linear ? linear : mamba;
-    if (train && m->experts > 0)
-        return "mixture-of-experts layers";
+    if (train && m->moe_latent > 0)
+        return "experts in a space of their own";
     return vs_model_unsupported(m);
 }
 

@@ -51,7 +51,7 @@ static double bytes_on_disk(const struct vs_plan *plan, int32_t unit) {
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
         if (w->tensor->layer == unit && w->home == VS_HOME_STORAGE)
-            bytes += (double)vs_weight_shard(plan, w);
+            bytes += (double)vs_weight_stored(plan, w);
     }
     return bytes;
 }
@@ -95,7 +95,7 @@ vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes) {
                                          .what = "all-gather",
                                          .layer = unit,
                                          .bytes = (double)bytes,
-                                         .group = vs_shard_group(plan),
+                                         .ring = vs_shard_ring(plan),
                                          .launches = 1});
 }
 

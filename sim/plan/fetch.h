@@ -25,7 +25,8 @@ bool vs_fetch_begin(struct vs_fetch *f, struct vs_plan *plan, bool backward, str
 void vs_fetch_need(struct vs_fetch *f, struct vs_emit *e, uint32_t use);
 void vs_fetch_done(struct vs_fetch *f, struct vs_emit *e, uint32_t use, vs_op_id last);
 
-/* What stands outside the layers, held for a pass; vs_fetch_end gives it back. */
+/* What stands outside the layers, held for a pass (FSDP gathers it once; engines that gather tensor
+ * by tensor hold one of them at a time); vs_fetch_end gives it back. */
 vs_buffer_id vs_fetch_root(struct vs_fetch *f, struct vs_emit *e);
 void vs_fetch_end(struct vs_fetch *f, struct vs_emit *e, vs_buffer_id root);
 

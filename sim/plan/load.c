@@ -31,7 +31,7 @@ static bool pinned_units(const struct vs_plan *plan, uint64_t **bytes, struct vs
         const struct vs_weight *w = &plan->weights[i];
         if (w->home == VS_HOME_PINNED)
             (*bytes)[w->tensor->layer < 0 ? layers : (uint32_t)w->tensor->layer] +=
-                vs_weight_shard(plan, w);
+                vs_weight_stored(plan, w);
     }
     return true;
 }
@@ -46,7 +46,7 @@ static bool weight_buffers(struct vs_plan *plan, struct vs_err *err) {
                               .layer = w->tensor->layer,
                               .home = (uint8_t)w->home,
                               .tag = VS_TAG_WEIGHTS,
-                              .bytes = vs_weight_shard(plan, w)};
+                              .bytes = vs_weight_stored(plan, w)};
         if (w->home == VS_HOME_PINNED) {
             uint64_t *unit = &unit_bytes[b.layer < 0 ? plan->c->model->layers : (uint32_t)b.layer];
             b.what = b.layer < 0 ? "embeddings and head" : "weights";
@@ -90,6 +90,7 @@ static vs_buffer_id load_weight(struct vs_emit *e, const struct vs_weight *w) {
     struct vs_plan *plan = e->plan;
     vs_buffer_id arrived = VS_NO_BUFFER;
     read_file(e, w);
+    e->device = vs_on_gpu(w->home) ? (uint8_t)(w->home - VS_HOME_GPU) : 0;
     if (!vs_on_gpu(w->home)) {
         vs_emit_retake(e, w->buffer);
         vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_NOTHING,
@@ -199,6 +200,7 @@ static void load_by_tensor(struct vs_emit *e, vs_buffer_id *arrived) {
         if (arrived[i] == VS_NO_BUFFER)
             continue;
         const struct vs_weight *w = &plan->weights[i];
+        e->device = (uint8_t)(w->home - VS_HOME_GPU);
         vs_emit_retake(e, w->buffer);
         vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
                                       .lane = VS_LANE_COMPUTE,
@@ -215,6 +217,22 @@ static void load_by_tensor(struct vs_emit *e, vs_buffer_id *arrived) {
     vs_emit_host_buffers(e);
 }
 
+static void take_raw(struct vs_emit *e, const char *what, unsigned device, uint64_t bytes) {
+    struct vs_buffer b = {.what = what,
+                          .layer = -1,
+                          .home = (uint8_t)vs_gpu_home(device),
+                          .tag = VS_TAG_CONTEXT,
+                          .raw = true,
+                          .bytes = bytes};
+    vs_emit_take_in(e, &b);
+}
+
+/* Does a process talk to others? A device map is one process. */
+static bool communicates(const struct vs_plan *plan) {
+    bool train = plan->c->task == VS_TASK_TRAIN;
+    return train ? plan->c->machine->device_count > 1 && !plan->parallel.naive : plan->ranks > 1;
+}
+
 bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struct vs_phase *phase,
                   struct vs_err *err) {
     struct vs_emit e;
@@ -222,28 +240,21 @@ bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struc
     if (!arrived)
         return vs_err_nomem(err);
     vs_emit_begin(&e, plan, phase, "load");
-    unsigned devices = plan->ranks > 1 ? 1 : (unsigned)plan->c->machine->device_count;
-    for (unsigned d = 0; d < devices; d++) {
-        struct vs_buffer context = {.what = "context and kernels",
-                                    .layer = -1,
-                                    .home = (uint8_t)vs_gpu_home(d),
-                                    .tag = VS_TAG_CONTEXT,
-                                    .raw = true,
-                                    .bytes = needs->context_bytes};
-        vs_emit_take_in(&e, &context);
+    for (unsigned d = 0; d < vs_devices_written(plan); d++) {
+        take_raw(&e, "context and kernels", d, needs->context_bytes);
+        if (communicates(plan))
+            take_raw(&e, "communicator", d, needs->communicator_bytes);
     }
-    struct vs_buffer communicator = {.what = "communicator",
-                                     .layer = -1,
-                                     .home = VS_HOME_GPU,
-                                     .tag = VS_TAG_CONTEXT,
-                                     .raw = true,
-                                     .bytes = plan->ranks > 1 ? needs->communicator_bytes : 0};
-    vs_emit_take_in(&e, &communicator);
     if (one_buffer(plan) || plan->managed.on)
         load_as_one(&e);
     else
         load_by_tensor(&e, arrived);
-    vs_emit_take(&e, VS_TAG_WORKSPACE, "BLAS workspace", -1, needs->workspace_bytes);
+    bool train = plan->c->task == VS_TASK_TRAIN;
+    for (unsigned d = 0; d < (train ? vs_devices_written(plan) : 1); d++) {
+        e.device = (uint8_t)d;
+        vs_emit_take(&e, VS_TAG_WORKSPACE, "BLAS workspace", -1, needs->workspace_bytes);
+    }
+    e.device = 0;
     vs_emit_op(&e,
                &(struct vs_op){
                    .kind = VS_WORK_NOTHING, .lane = VS_LANE_COMPUTE, .what = "ready", .layer = -1});

@@ -1,7 +1,7 @@
 /* The optimizer step: states, the temporaries of its implementation, and the end of the gradients.
  */
 #include "engine/engine.h"
-#include "plan/train.h"
+#include "plan/pipeline.h"
 #include "plan/train_host.h"
 
 /* bitsandbytes pages only states of at least this many elements, and keeps small ones in fp32
@@ -27,16 +27,16 @@ static uint64_t state_bytes(const struct vs_plan *plan, const struct vs_trained 
 
 /* What is kept of a tensor. Adafactor (Shazeer and Stern 2018, without momentum, as Hugging Face's
  * Trainer takes it) keeps sums of rows and of columns in fp32; Muon (Jordan 2024) one momentum of
- * matrices inside layers, and Adam's two states of all else. */
+ * matrices inside layers, and Adam's two states of all else. w: NULL = an adapter. */
 static void size_states(const struct vs_plan *plan, struct vs_trained *one,
-                        const struct vs_tensor *tensor) {
+                        const struct vs_weight *w) {
     const struct vs_optimizer *o = &plan->optimizer;
+    const struct vs_tensor *tensor = w ? w->tensor : NULL;
     bool matrix = tensor && tensor->rows > 1 && tensor->cols > 1;
     one->states = o->states;
     one->state_elements = one->params;
     if (o->factored && matrix)
-        one->state_elements =
-            vs_shard(plan, plan->shard.states, (tensor->rows + tensor->cols) * tensor->count);
+        one->state_elements = vs_weight_shard(plan, w, plan->shard.states, vs_weight_sides(w));
     if (o->orthogonal && matrix && tensor->layer >= 0) {
         one->states = 1;
         one->rows = tensor->rows < tensor->cols ? tensor->rows : tensor->cols;
@@ -44,14 +44,17 @@ static void size_states(const struct vs_plan *plan, struct vs_trained *one,
     }
 }
 
-static vs_buffer_id make(struct vs_plan *plan, const char *what, int32_t layer, enum vs_tag tag,
-                         uint64_t bytes) {
+static vs_buffer_id make(struct vs_plan *plan, const char *what, const struct vs_trained *of,
+                         enum vs_tag tag, uint64_t bytes) {
     bool on_disk = plan->optimizer_on_disk && tag == VS_TAG_OPTIMIZER;
     enum vs_home home = on_disk                  ? VS_HOME_STORAGE
                         : plan->optimizer_on_cpu ? VS_HOME_HOST
-                                                 : VS_HOME_GPU;
-    struct vs_buffer b = {
-        .what = what, .layer = layer, .home = (uint8_t)home, .tag = (uint8_t)tag, .bytes = bytes};
+                                                 : vs_gpu_home(of->device);
+    struct vs_buffer b = {.what = what,
+                          .layer = of->layer,
+                          .home = (uint8_t)home,
+                          .tag = (uint8_t)tag,
+                          .bytes = bytes};
     return vs_plan_buffer(plan, &b);
 }
 
@@ -72,7 +75,7 @@ static bool make_states(struct vs_plan *plan, struct vs_trained *one) {
             continue;
         }
         one->state[i] =
-            make(plan, "optimizer state", one->layer, VS_TAG_OPTIMIZER, state_bytes(plan, one));
+            make(plan, "optimizer state", one, VS_TAG_OPTIMIZER, state_bytes(plan, one));
         if (one->state[i] == VS_NO_BUFFER)
             return false;
         plan->buffers.at[one->state[i]].managed = paged && !plan->optimizer_on_cpu;
@@ -80,20 +83,29 @@ static bool make_states(struct vs_plan *plan, struct vs_trained *one) {
     return true;
 }
 
-/* tensor: what is trained in full; NULL = an adapter. */
-static bool add(struct vs_plan *plan, const struct vs_weight *w, const struct vs_tensor *tensor,
-                unsigned element, unsigned grad_bytes, vs_buffer_id *grad) {
-    const int32_t layer = w->tensor->layer;
-    uint64_t params = tensor ? vs_tensor_params(tensor) : vs_weight_adapter_params(w);
-    uint64_t own = vs_shard(plan, plan->shard.grads, params);
-    struct vs_trained one = {
-        .layer = layer, .params = vs_shard(plan, plan->shard.states, params), .element = element};
-    one.state[0] = one.state[1] = VS_NO_BUFFER;
-    size_states(plan, &one, tensor);
+/* What the optimizer sees of a weight, or of its adapter. */
+static struct vs_trained trained(const struct vs_plan *plan, const struct vs_weight *w,
+                                 bool adapter, unsigned element) {
+    uint64_t params = adapter ? vs_weight_adapter_params(w) : vs_weight_params(w);
+    struct vs_trained one = {.layer = w->tensor->layer,
+                             .device = vs_on_gpu(w->home) ? (uint8_t)(w->home - VS_HOME_GPU) : 0,
+                             .ranks = vs_weight_ranks(plan, w),
+                             .params = vs_weight_shard(plan, w, plan->shard.states, params),
+                             .element = element,
+                             .state = {VS_NO_BUFFER, VS_NO_BUFFER}};
+    size_states(plan, &one, adapter ? NULL : w);
+    return one;
+}
+
+static bool add(struct vs_plan *plan, const struct vs_weight *w, bool adapter, unsigned element,
+                unsigned grad_bytes, vs_buffer_id *grad) {
+    uint64_t params = adapter ? vs_weight_adapter_params(w) : vs_weight_params(w);
+    uint64_t own = vs_weight_shard(plan, w, plan->shard.grads, params);
+    struct vs_trained one = trained(plan, w, adapter, element);
     if (plan->optimizer_on_cpu)
         grad_bytes =
             (unsigned)vs_engine_number(plan->c->engine, "host_grad_bytes", NULL, grad_bytes);
-    one.grad = *grad = make(plan, "gradient", layer, VS_TAG_GRADIENTS, own * grad_bytes);
+    one.grad = *grad = make(plan, "gradient", &one, VS_TAG_GRADIENTS, own * grad_bytes);
     if (one.grad != VS_NO_BUFFER && plan->shard.grads && plan->collectives != VS_COLLECTIVES_SHARED)
         plan->buffers.at[one.grad].stream = VS_STREAM_REDUCE;
     return one.grad != VS_NO_BUFFER && make_states(plan, &one) && vs_vec_push(&plan->trained, one);
@@ -101,10 +113,9 @@ static bool add(struct vs_plan *plan, const struct vs_weight *w, const struct vs
 
 static bool train_tensor(struct vs_plan *plan, struct vs_weight *w) {
     const struct vs_precision *p = &plan->precision;
-    uint64_t params = vs_tensor_params(w->tensor);
     if (p->master > 0) {
-        w->master = make(plan, "master weights", w->tensor->layer, VS_TAG_OPTIMIZER,
-                         vs_shard(plan, plan->shard.states, params) * p->master);
+        const struct vs_trained one = trained(plan, w, false, p->master);
+        w->master = make(plan, "master weights", &one, VS_TAG_OPTIMIZER, one.params * p->master);
         if (w->master == VS_NO_BUFFER)
             return false;
     }
@@ -115,15 +126,16 @@ static bool train_tensor(struct vs_plan *plan, struct vs_weight *w) {
         if (w->original == VS_NO_BUFFER)
             return false;
     }
-    return add(plan, w, w->tensor, p->master > 0 ? p->master : p->state, p->grad, &w->grad);
+    return add(plan, w, false, p->master > 0 ? p->master : p->state, p->grad, &w->grad);
 }
 
 static bool train_adapter(struct vs_plan *plan, struct vs_weight *w) {
     unsigned element = plan->precision.adapter;
     uint64_t params = vs_weight_adapter_params(w);
-    w->adapter = make(plan, "adapter", w->tensor->layer, VS_TAG_ADAPTERS,
-                      vs_shard(plan, plan->shard.weights, params) * element);
-    return w->adapter != VS_NO_BUFFER && add(plan, w, NULL, element, element, &w->adapter_grad);
+    const struct vs_trained one = trained(plan, w, true, element);
+    w->adapter = make(plan, "adapter", &one, VS_TAG_ADAPTERS,
+                      vs_weight_shard(plan, w, plan->shard.weights, params) * element);
+    return w->adapter != VS_NO_BUFFER && add(plan, w, true, element, element, &w->adapter_grad);
 }
 
 /* DeepSpeed collects gradients in buckets before they are reduced: one, or two where collectives
@@ -181,6 +193,8 @@ static double take_states(struct vs_emit *e) {
     double bytes = 0;
     for (size_t i = 0; i < plan->trained.count; i++) {
         const struct vs_trained *one = &plan->trained.at[i];
+        if (one->device != e->device)
+            continue;
         for (unsigned s = 0; s < one->states; s++) {
             vs_emit_ensure(e, one->state[s]);
             if (one->pages_of == i && plan->buffers.at[one->state[s]].managed)
@@ -204,7 +218,7 @@ static void orthogonalize(struct vs_emit *e) {
     for (size_t i = 0; i < plan->trained.count; i++) {
         const struct vs_trained *one = &plan->trained.at[i];
         double m = (double)one->rows, n = (double)one->cols;
-        if (one->rows == 0)
+        if (one->rows == 0 || one->device != e->device)
             continue;
         double share = (double)one->params / (m * n); /* of ranks; of equal matrices */
         flops += share * NEWTON_SCHULZ_STEPS * (4 * m * m * n + 2 * m * m * m);
@@ -232,8 +246,11 @@ static void orthogonalize(struct vs_emit *e) {
 static vs_buffer_id factored_copies(struct vs_emit *e) {
     const struct vs_plan *plan = e->plan;
     uint64_t most = 0;
-    for (size_t i = 0; plan->optimizer.factored && i < plan->trained.count; i++)
-        most = plan->trained.at[i].params > most ? plan->trained.at[i].params : most;
+    for (size_t i = 0; plan->optimizer.factored && i < plan->trained.count; i++) {
+        const struct vs_trained *one = &plan->trained.at[i];
+        if (one->device == e->device)
+            most = one->params > most ? one->params : most;
+    }
     return vs_emit_take(e, VS_TAG_WORKSPACE, "update of a tensor", -1, 3 * 4 * most);
 }
 
@@ -242,12 +259,15 @@ static vs_buffer_id factored_copies(struct vs_emit *e) {
 static void update_at_once(struct vs_emit *e, double bytes) {
     struct vs_plan *plan = e->plan;
     const struct vs_optimizer *o = &plan->optimizer;
-    bool wider = plan->precision.master > plan->precision.grad;
+    bool wider = plan->precision.master > plan->precision.grad &&
+                 vs_streq(vs_engine_rule(plan->c->engine, "gradient_copy", "fp32"), "fp32");
     bool copies = !plan->optimizer_on_cpu && (o->foreach || wider);
     uint64_t left = vs_tile_elements(plan);
     size_t first = plan->buffers.count;
     for (size_t i = 0; copies && i < plan->trained.count; i++) {
         const struct vs_trained *one = &plan->trained.at[i];
+        if (one->device != e->device)
+            continue;
         uint64_t params = one->params < left ? one->params : left;
         left -= params;
         vs_emit_take(e, VS_TAG_WORKSPACE, "optimizer temporary", one->layer, params * one->element);
@@ -268,7 +288,8 @@ static void update_at_once(struct vs_emit *e, double bytes) {
 static void copy_up(struct vs_emit *e) {
     double bytes = 0;
     for (size_t i = 0; i < e->plan->trained.count; i++)
-        bytes += (double)e->plan->trained.at[i].params * e->plan->precision.compute;
+        if (e->plan->trained.at[i].device == e->device)
+            bytes += (double)e->plan->trained.at[i].params * e->plan->precision.compute;
     vs_emit_after(e, vs_emit_last(e, VS_LANE_CPU));
     vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_COPY,
                                   .lane = VS_LANE_H2D,
@@ -285,7 +306,9 @@ static void gather_weights(struct vs_emit *e) {
     if (!plan->shard.states || plan->shard.weights)
         return;
     for (size_t i = 0; i < plan->trained.count; i++)
-        bytes += (double)plan->trained.at[i].params * plan->precision.compute * plan->shard_ranks;
+        if (plan->trained.at[i].device == e->device)
+            bytes += (double)plan->trained.at[i].params * plan->precision.compute *
+                     plan->trained.at[i].ranks;
     vs_emit_after(e, vs_emit_last(e, VS_LANE_COMPUTE));
     vs_emit_after(e, vs_emit_last(e, VS_LANE_H2D));
     vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_GATHER,
@@ -293,7 +316,7 @@ static void gather_weights(struct vs_emit *e) {
                                   .what = "all-gather of new weights",
                                   .layer = -1,
                                   .bytes = bytes,
-                                  .group = vs_shard_group(plan),
+                                  .ring = vs_shard_ring(plan),
                                   .launches = 1});
 }
 
@@ -333,22 +356,34 @@ static void fixed_cost(struct vs_emit *e) {
                                       .cost_s = seconds});
 }
 
+static void update_device(struct vs_emit *e) {
+    const struct vs_plan *plan = e->plan;
+    fixed_cost(e);
+    if (plan->optimizer.in_backward)
+        return;
+    vs_emit_tied_sum(e);
+    double bytes = take_states(e);
+    if (plan->optimizer_on_disk)
+        vs_emit_disk_update(e, bytes * OTHER_PASSES);
+    else if (!plan->optimizer.paged)
+        update_at_once(e, bytes);
+    vs_emit_disk_weights(e);
+    if (plan->optimizer_on_cpu && !plan->streaming)
+        copy_up(e);
+    gather_weights(e);
+}
+
 bool vs_emit_optimizer_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err) {
     struct vs_emit e;
     vs_emit_begin(&e, plan, phase, "optimizer step");
-    fixed_cost(&e);
+    if (!plan->optimizer.in_backward)
+        vs_emit_ensure(&e, plan->reduce_bucket);
+    for (unsigned d = 0; d < vs_devices_written(plan); d++) {
+        e.device = (uint8_t)d;
+        update_device(&e);
+    }
     if (plan->optimizer.in_backward)
         return vs_emit_end(&e, err);
-    vs_emit_ensure(&e, plan->reduce_bucket);
-    double bytes = take_states(&e);
-    if (plan->optimizer_on_disk)
-        vs_emit_disk_update(&e, bytes * OTHER_PASSES);
-    else if (!plan->optimizer.paged)
-        update_at_once(&e, bytes);
-    vs_emit_disk_weights(&e);
-    if (plan->optimizer_on_cpu && !plan->streaming)
-        copy_up(&e);
-    gather_weights(&e);
     for (size_t i = 0; !plan->keeps_grads && i < plan->trained.count; i++)
         vs_emit_give(&e, plan->trained.at[i].grad);
     if (!plan->shard.weights)

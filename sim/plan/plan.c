@@ -43,6 +43,7 @@ bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_
     memset(plan, 0, sizeof *plan);
     plan->c = c;
     plan->ranks = plan->shard_ranks = 1;
+    plan->parallel = (struct vs_parallel){1, 1, 1, 1, 1, false, false, false};
     plan->reduce_bucket = VS_NO_BUFFER;
     plan->arena = arena;
     if (!vs_format_parse(c->axes.at[VS_AXIS_WEIGHTS].text, &plan->format, err))
@@ -83,7 +84,7 @@ vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer
 }
 
 uint64_t vs_weight_adapter_params(const struct vs_weight *w) {
-    return w->adapter_rank * (w->tensor->rows + w->tensor->cols) * w->tensor->count;
+    return w->adapter_rank * vs_weight_sides(w);
 }
 
 uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only) {
@@ -95,6 +96,28 @@ uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only
             params += vs_tensor_params(w->tensor);
     }
     return params;
+}
+
+uint32_t vs_train_stages(const struct vs_machine *m, const struct vs_values *axes) {
+    int64_t stages = vs_count(axes, VS_AXIS_PP);
+    if (vs_is(axes, VS_AXIS_SPLIT, "layer"))
+        stages = (int64_t)m->device_count;
+    return stages > 1 ? (uint32_t)stages : 1;
+}
+
+uint32_t vs_train_copies(const struct vs_machine *m, const struct vs_values *axes) {
+    int64_t tensor = vs_count(axes, VS_AXIS_TP), context = vs_count(axes, VS_AXIS_CP);
+    uint64_t devices = (uint64_t)(tensor > 1 ? tensor : 1) * (uint64_t)(context > 1 ? context : 1) *
+                       vs_train_stages(m, axes);
+    return m->device_count > devices ? (uint32_t)(m->device_count / devices) : 1;
+}
+
+double vs_node_ranks(const struct vs_case *c) {
+    double ranks = (double)vs_count(&c->axes, VS_AXIS_TP), node = vs_node_devices(c);
+    if (c->task == VS_TASK_TRAIN)
+        ranks = (double)c->machine->device_count / vs_train_stages(c->machine, &c->axes);
+    ranks = ranks > 1 ? ranks : 1;
+    return ranks < node ? ranks : node;
 }
 
 double vs_node_devices(const struct vs_case *c) {
@@ -187,12 +210,68 @@ uint64_t vs_shard(const struct vs_plan *plan, bool sharded, uint64_t bytes) {
     return sharded ? (bytes + plan->shard_ranks - 1) / plan->shard_ranks : bytes;
 }
 
-uint64_t vs_weight_shard(const struct vs_plan *plan, const struct vs_weight *w) {
-    return vs_shard(plan, plan->shard.weights && !w->persists, w->bytes);
+bool vs_has_replicas(const struct vs_plan *plan) { return plan->shard_ranks < plan->ranks; }
+
+struct vs_ring vs_shard_ring(const struct vs_plan *plan) {
+    return (struct vs_ring){plan->shard_ranks, plan->parallel.tensor};
 }
 
-uint32_t vs_shard_group(const struct vs_plan *plan) {
-    return plan->shard_ranks < plan->ranks ? plan->shard_ranks : 0;
+struct vs_ring vs_replica_ring(const struct vs_plan *plan) {
+    return (struct vs_ring){plan->ranks / plan->shard_ranks,
+                            plan->parallel.tensor * plan->shard_ranks};
+}
+
+struct vs_ring vs_tensor_ring(const struct vs_plan *plan) {
+    return (struct vs_ring){plan->parallel.tensor, 1};
+}
+
+unsigned vs_devices_written(const struct vs_plan *plan) {
+    size_t devices = plan->c->machine->device_count;
+    if (plan->c->task == VS_TASK_TRAIN)
+        return plan->parallel.stages;
+    return plan->ranks > 1 || devices == 0 ? 1 : (unsigned)devices;
+}
+
+uint32_t vs_weight_ranks(const struct vs_plan *plan, const struct vs_weight *w) {
+    uint32_t parts = plan->parallel.experts;
+    if (parts == 1 || !vs_is_expert(w))
+        return plan->shard_ranks;
+    uint32_t ranks = plan->shard_ranks * plan->parallel.tensor / parts;
+    return ranks > 0 ? ranks : 1;
+}
+
+uint64_t vs_weight_shard(const struct vs_plan *plan, const struct vs_weight *w, bool sharded,
+                         uint64_t bytes) {
+    return sharded ? vs_part_bytes(bytes, vs_weight_ranks(plan, w)) : bytes;
+}
+
+uint64_t vs_weight_stored(const struct vs_plan *plan, const struct vs_weight *w) {
+    return vs_weight_shard(plan, w, plan->shard.weights && !w->persists, w->bytes);
+}
+
+/* Matrices that end a branch are dealt out by their inputs, so that their outputs are parts of a
+ * sum. */
+static bool is_split_by_input(enum vs_role role) {
+    return role == VS_ROLE_O || role == VS_ROLE_DOWN || role == VS_ROLE_SHARED_DOWN;
+}
+
+uint64_t vs_weight_rows(const struct vs_weight *w) {
+    bool whole = vs_is_expert(w) || is_split_by_input(w->tensor->role);
+    return whole ? w->tensor->rows : vs_part_bytes(w->tensor->rows, w->parts);
+}
+
+uint64_t vs_weight_cols(const struct vs_weight *w) {
+    return is_split_by_input(w->tensor->role) ? vs_part_bytes(w->tensor->cols, w->parts)
+                                              : w->tensor->cols;
+}
+
+uint64_t vs_weight_sides(const struct vs_weight *w) {
+    uint64_t sides = (vs_weight_rows(w) + vs_weight_cols(w)) * w->tensor->count;
+    return vs_is_expert(w) ? sides / w->parts : sides;
+}
+
+uint64_t vs_weight_params(const struct vs_weight *w) {
+    return vs_part_bytes(vs_tensor_params(w->tensor), w->parts);
 }
 
 const char *vs_work_name(enum vs_work_kind kind) {
@@ -220,6 +299,8 @@ const char *vs_work_name(enum vs_work_kind kind) {
         [VS_WORK_STORAGE_READ] = "storage_read",
         [VS_WORK_STORAGE_WRITE] = "storage_write",
         [VS_WORK_SYNC] = "sync",
+        [VS_WORK_ALL_TO_ALL] = "all_to_all",
+        [VS_WORK_SEND] = "send",
     };
     return NAMES[kind];
 }

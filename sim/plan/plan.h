@@ -59,6 +59,8 @@ enum vs_work_kind {
     VS_WORK_HOP,        /* a hidden state from one device to the next, through the host */
     VS_WORK_GATHER,     /* all-gather, or reduce-scatter: `bytes` of the whole array */
     VS_WORK_ALL_REDUCE, /* `bytes` of the array */
+    VS_WORK_ALL_TO_ALL, /* each member sends `bytes`, a part to each */
+    VS_WORK_SEND,       /* `bytes` to the same place in another group of ranks */
     VS_WORK_CPU_GEMV,
     VS_WORK_CPU_GEMM,
     VS_WORK_CPU_ATTENTION,
@@ -111,24 +113,31 @@ struct vs_mem_action {
 typedef uint32_t vs_op_id; /* index into vs_phase.ops */
 #define VS_NO_OP UINT32_MAX
 
+/* Members of a collective: how many, and how far apart they stand in the order of ranks, in which
+ * neighbours share a node. 0 members = all devices. */
+struct vs_ring {
+    uint32_t members, stride;
+};
+
 struct vs_op {
     enum vs_work_kind kind;
     enum vs_lane lane;
-    const char *what; /* "mlp.down_proj", "self_attn backward" */
-    int32_t layer;    /* -1 outside the layers */
-    bool fp32;        /* arithmetic in fp32 instead of 16 bit */
-    bool fp8;         /* matrix products in 8 bit */
-    bool replicas;    /* a collective over the ranks that hold the same shard, not over those that
-                         share one copy */
-    uint32_t group;   /* ranks that share one copy, where a collective knows of groups; 0 = all */
-    uint8_t device;   /* that works, or at the device end of a copy */
-    bool pinned;      /* copies: from or to page-locked memory */
+    const char *what;    /* "mlp.down_proj", "self_attn backward" */
+    int32_t layer;       /* -1 outside the layers */
+    bool fp32;           /* arithmetic in fp32 instead of 16 bit */
+    bool fp8, fp4;       /* matrix products in 8 bit, in 4 bit */
+    struct vs_ring ring; /* of a collective; a send goes `stride` ranks further */
+    double copies;  /* all to all: members that each vector goes to; to another node it goes once,
+                       whatever their number there */
+    uint8_t device; /* that works, or at the device end of a copy */
+    bool pinned;    /* copies: from or to page-locked memory */
     const struct vs_type *type; /* of the weights that it reads; NULL = 16 bit */
     double flops;
-    double bytes;    /* traffic on the memory of the processor that works, or over the link */
-    double kernels;  /* kernels that run one after the other: each starts and drains */
-    double cost_s;   /* a fixed cost from the engine file */
-    double launches; /* kernels that the host issues for it */
+    double efficiency; /* share of a large product's rate that this one reaches; 0 = all of it */
+    double bytes;      /* traffic on the memory of the processor that works, or over the link */
+    double kernels;    /* kernels that run one after the other: each starts and drains */
+    double cost_s;     /* a fixed cost from the engine file */
+    double launches;   /* kernels that the host issues for it */
     uint32_t first_mem, mem_count; /* actions just before it is issued, in vs_phase.mem */
     uint32_t first_dep,
         dep_count; /* earlier operations that it waits for besides its lane, in vs_phase.deps */
@@ -166,6 +175,8 @@ struct vs_weight {
 /* What the optimizer updates: a trainable tensor, or the adapter of one. */
 struct vs_trained {
     int32_t layer;
+    uint8_t device; /* whose rank updates it */
+    uint32_t ranks; /* that share one copy of it */
     uint64_t params;
     unsigned element; /* bytes of the parameter that is updated */
     unsigned states;  /* of this one */
@@ -181,8 +192,9 @@ struct vs_trained {
 struct vs_layer {
     uint32_t first_weight, weight_count; /* in vs_plan.weights */
     enum vs_home home;
-    uint8_t device;                   /* that computes it, and holds its KV cache */
-    bool on_cpu;                      /* computed by the host's processor */
+    uint8_t device; /* that computes it, and holds its KV cache */
+    uint32_t chunk; /* of the pipeline in training: chunk n is on stage n modulo the stages */
+    bool on_cpu;    /* computed by the host's processor */
     vs_buffer_id pages, expert_pages; /* managed memory: its weights, routed experts apart */
     uint32_t segment;  /* layers of the checkpointed segment that starts here; 0 = none starts */
     bool checkpointed; /* part of a segment: keeps nothing but the segment's input */
@@ -196,7 +208,8 @@ struct vs_precision {
     unsigned master;   /* fp32 master copy: 0 or 4 */
     unsigned state;    /* of one optimizer state of base weights: 2 or 4 */
     bool cast_cache;   /* autocast keeps 16-bit copies of fp32 weights */
-    bool fp8;          /* matrices of the layers are multiplied in 8 bit */
+    bool fp8;          /* matrices of the layers are multiplied in 8 bit, */
+    bool fp4;          /* or in 4 bit */
     unsigned adapter;  /* weights, gradients and states of adapters: 4 or 2 */
 };
 
@@ -251,6 +264,20 @@ struct vs_number_kept {
     double value; /* NaN: the engine states none */
 };
 
+/* Model parallelism in training: what one copy of the model is spread over. Numbers are at least
+ * 1. In the order of ranks those of one tensor group are neighbours, then come context, data and
+ * stages (Megatron-LM: megatron/core/parallel_state.py, "tp-cp-ep-dp-pp"). */
+struct vs_parallel {
+    uint32_t tensor;  /* ranks that share each matrix */
+    uint32_t context; /* ranks that share the tokens of each sample */
+    uint32_t stages;  /* of a pipeline; each stage is a device of the plan */
+    uint32_t chunks;  /* of consecutive layers on each stage: more than 1 = interleaved */
+    uint32_t experts; /* ranks that share the experts of a layer */
+    bool sequence; /* what stands between the matrices is split over the tensor ranks by tokens */
+    bool ulysses;  /* context: attention deals out heads; else keys and values go round a ring */
+    bool naive;    /* stages work one after the other on the same micro-step (device maps) */
+};
+
 struct vs_plan {
     const struct vs_case *c;
     struct vs_arena
@@ -264,11 +291,13 @@ struct vs_plan {
 
     /* what every task has */
     enum vs_attention_kind attention;
-    bool mapped;          /* a device map has placed every module */
-    bool streaming;       /* layers whose home is not the GPU are copied at each use */
-    bool pinned;          /* host copies of weights are page-locked */
-    unsigned prefetch;    /* layers fetched ahead */
-    uint32_t ranks;       /* equal ones, data-parallel or tensor-parallel: one of them is written */
+    bool mapped;       /* a device map has placed every module */
+    bool streaming;    /* layers whose home is not the GPU are copied at each use */
+    bool pinned;       /* host copies of weights are page-locked */
+    unsigned prefetch; /* layers fetched ahead */
+    uint32_t ranks;    /* equal ones, of which one is written: those that hold the same weights in
+                          training (data and context), tensor-parallel ones in inference */
+    struct vs_parallel parallel;
     bool tensor_parallel; /* the ranks share each layer, and add up their parts of its output */
     bool attention_dp;    /* of tensor-parallel ranks: they share routed experts alone, and each
                              attends for sequences of its own */
@@ -316,6 +345,7 @@ struct vs_plan {
     enum vs_loss_kind loss;
     bool adapters, kbit_upcast, fused_kernels, compiled;
     bool checkpoint_ops; /* checkpointed layers keep what their matrices and attention put out */
+    bool checkpoint_attention; /* the core of attention keeps its inputs only, and runs again */
     bool checkpoints_on_host;
     bool keeps_grads;           /* gradients live in buffers that last (DeepSpeed) */
     vs_buffer_id reduce_bucket; /* gradients on their way to the other ranks, or VS_NO_BUFFER */
@@ -345,6 +375,13 @@ vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer
 /* Devices of the case that stand in one node: all of them where the engine knows no network.
  * At least 1. */
 double vs_node_devices(const struct vs_case *c);
+/* Equal ranks in a node, of which one is written: they share its memory and processors. At least 1.
+ */
+double vs_node_ranks(const struct vs_case *c);
+/* Training: stages that the layers are dealt out to (--pp; all devices, by a device map), and
+ * data-parallel ranks, which take samples of their own. Both at least 1. */
+uint32_t vs_train_stages(const struct vs_machine *machine, const struct vs_values *axes);
+uint32_t vs_train_copies(const struct vs_machine *machine, const struct vs_values *axes);
 /* Does the engine place the modules of this case by a device map? */
 bool vs_maps_devices(const struct vs_case *c);
 /* Bytes of all weights of a layer, as stored. */
@@ -386,10 +423,28 @@ bool vs_plan_takes_over(const struct vs_plan *plan, uint64_t tokens, bool expert
 
 /* The part of `bytes` that one rank holds where they are sharded. */
 uint64_t vs_shard(const struct vs_plan *plan, bool sharded, uint64_t bytes);
-/* Bytes that one rank stores of a weight. */
-uint64_t vs_weight_shard(const struct vs_plan *plan, const struct vs_weight *weight);
-/* For vs_op.group of collectives inside one copy: its ranks, 0 where all ranks share one. */
-uint32_t vs_shard_group(const struct vs_plan *plan);
+/* The same of a weight: experts that are dealt out have fewer ranks that share a copy. */
+uint64_t vs_weight_shard(const struct vs_plan *plan, const struct vs_weight *weight, bool sharded,
+                         uint64_t bytes);
+uint32_t vs_weight_ranks(const struct vs_plan *plan, const struct vs_weight *weight);
+/* Bytes that one rank stores of a weight: all of those that stay whole where others are sharded. */
+uint64_t vs_weight_stored(const struct vs_plan *plan, const struct vs_weight *weight);
+/* Is one copy shared by fewer ranks than there are? */
+bool vs_has_replicas(const struct vs_plan *plan);
+/* The ranks that share one copy; those that hold the same part of it; those of one tensor group. */
+struct vs_ring vs_shard_ring(const struct vs_plan *plan);
+struct vs_ring vs_replica_ring(const struct vs_plan *plan);
+struct vs_ring vs_tensor_ring(const struct vs_plan *plan);
+
+/* Devices that are written one by one: equal ranks are one, stages of a pipeline are not. */
+unsigned vs_devices_written(const struct vs_plan *plan);
+
+/* What one rank has of a tensor whose rows, columns or copies are dealt out; sides: rows and
+ * columns of all its matrices. */
+uint64_t vs_weight_rows(const struct vs_weight *weight);
+uint64_t vs_weight_cols(const struct vs_weight *weight);
+uint64_t vs_weight_sides(const struct vs_weight *weight);
+uint64_t vs_weight_params(const struct vs_weight *weight);
 
 /* Sums that several phases need. */
 uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only);

@@ -9,6 +9,7 @@
 #include "hw/machine.h"
 #include "model/model.h"
 #include "plan/engine_choice.h"
+#include "plan/plan.h"
 #include "plan/requests.h"
 
 /* Values of lower precedence fill the gaps. */
@@ -67,8 +68,12 @@ static bool derive(struct vs_catalog *catalog, const struct vs_model *model, str
         if (!vs_catalog_word(catalog, v, VS_AXIS_WEIGHTS, word, err))
             return false;
     }
-    if (vs_streq(task, "train"))
+    if (vs_streq(task, "train")) {
+        /* Several devices are data-parallel ranks unless something else is said. */
+        if (v->origin[VS_AXIS_SPLIT] == VS_FROM_AXIS)
+            v->at[VS_AXIS_SPLIT] = (struct vs_value){0};
         return true;
+    }
     int64_t cells =
         vs_count(v, VS_AXIS_PROMPT) + vs_count(v, VS_AXIS_GEN) + vs_count(v, VS_AXIS_DEPTH);
     if (vs_streq(task, "serve") && vs_given(v, VS_AXIS_CTX))
@@ -171,13 +176,13 @@ static bool bad_batch(const struct vs_settings *settings, const struct vs_values
                      (unsigned long long)ranks);
 }
 
-/* Samples of an optimizer step over all ranks are those of a micro-batch x accumulation x ranks:
- * what is not given of these follows, and what is given must agree. What the command line says of
- * both overrules the file. */
+/* Samples of an optimizer step over all data-parallel ranks are those of a micro-batch x
+ * accumulation x ranks: what is not given of these follows, and what is given must agree. What the
+ * command line says of both overrules the file. */
 static bool derive_batch(struct vs_catalog *catalog, const struct vs_settings *settings,
                          const struct vs_machine *m, struct vs_values *v, struct vs_err *err) {
     static const enum vs_axis AXES[] = {VS_AXIS_MICRO_BATCH, VS_AXIS_ACCUM};
-    uint64_t ranks = m->device_count > 1 ? m->device_count : 1, product = ranks;
+    uint64_t ranks = vs_train_copies(m, v), product = ranks;
     uint64_t all = settings->train_batch;
     size_t given = 0, users = 0;
     char text[32];
@@ -280,10 +285,12 @@ static bool check_machine(const struct vs_machine *m, const struct vs_engine *en
 
 /* --tp above 1 implies --split tensor, which takes all devices where --tp is not given; --pp is
  * about --split layer. */
-static bool derive_split(struct vs_catalog *catalog, const struct vs_machine *m,
+static bool derive_split(struct vs_catalog *catalog, const struct vs_machine *m, const char *task,
                          struct vs_values *v, struct vs_err *err) {
     char devices[32];
     int64_t tp = vs_count(v, VS_AXIS_TP), pp = vs_count(v, VS_AXIS_PP);
+    if (vs_streq(task, "train"))
+        return true; /* there they combine */
     if (pp > 1 && (tp > 1 || (v->at[VS_AXIS_SPLIT].text && !vs_is(v, VS_AXIS_SPLIT, "layer"))))
         return vs_err_at(err, NULL, 0, 0, "--pp %lld does not apply to --split %s", (long long)pp,
                          v->at[VS_AXIS_SPLIT].text ? v->at[VS_AXIS_SPLIT].text : "tensor");
@@ -393,7 +400,7 @@ bool vs_resolve(struct vs_catalog *catalog, const struct vs_values *user,
     if (!vs_catalog_engine(catalog, &v, v.at[VS_AXIS_ENGINE].text, &c->engine, err) ||
         !vs_check_engine(catalog, &v, c->engine, task, err) ||
         !vs_check_model(c->model, c->engine, task, err) ||
-        !derive_split(catalog, c->machine, &v, err) || !derive_offload(catalog, &v, err) ||
+        !derive_split(catalog, c->machine, task, &v, err) || !derive_offload(catalog, &v, err) ||
         !take_checkpoint_cache(catalog, c, &v, err) ||
         !fill_defaults(catalog, c->engine, task, &v, err) || !vs_requests_take_trace(&v, err) ||
         !derive(catalog, c->model, &v, task, err) || !drop_meaningless(&v, err) ||

@@ -89,11 +89,6 @@ static void nothing(struct vs_emit *e, const char *what) {
                       .kind = VS_WORK_NOTHING, .lane = VS_LANE_COMPUTE, .what = what, .layer = -1});
 }
 
-unsigned vs_devices_written(const struct vs_plan *plan) {
-    size_t devices = plan->c->machine->device_count;
-    return plan->ranks > 1 || devices == 0 ? 1 : (unsigned)devices;
-}
-
 /* Stages of a pipeline hold hidden states to hand on, and try no sampling (as logged). */
 static void try_step(struct vs_emit *e, const struct step *s) {
     const struct vs_plan *plan = e->plan;

@@ -40,8 +40,6 @@ uint64_t vs_kv_block_bytes(const struct vs_plan *plan, unsigned device);
 /* Host memory that the engine takes for KV blocks of all devices: --kv-host, or what it takes where
  * it swaps. */
 uint64_t vs_kv_host_bytes(const struct vs_plan *plan);
-/* Devices that are written: one of equal ranks, else all. */
-unsigned vs_devices_written(const struct vs_plan *plan);
 
 /* Takes the pool, room for blocks in host memory, and what `sequences` of --ctx tokens lack in it.
  * An engine refuses to start where one does not fit. */

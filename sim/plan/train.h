@@ -15,7 +15,9 @@ enum vs_keep {
     VS_KEEP_NORM1,
     VS_KEEP_QKV_IN,
     VS_KEEP_QK_NORM,
+    VS_KEEP_LATENT,
     VS_KEEP_ATTENTION,
+    VS_KEEP_CORE, /* what the core of attention leaves, where backward runs it again */
     VS_KEEP_O_IN,
     VS_KEEP_POST1, /* dropout or norm behind attention */
     VS_KEEP_NORM2,
@@ -23,6 +25,10 @@ enum vs_keep {
     VS_KEEP_ACT,
     VS_KEEP_DOWN_IN,
     VS_KEEP_POST2, /* the same behind the MLP */
+    VS_KEEP_ROUTE, /* of a mixture of experts */
+    VS_KEEP_EXPERT_IN,
+    VS_KEEP_EXPERT_ACT,
+    VS_KEEP_EXPERT_OUT,
     VS_KEEP_COUNT
 };
 enum { VS_KEPT_MAX = 16 };
@@ -37,10 +43,17 @@ struct vs_train {
     struct vs_emit e;
     struct vs_plan *plan;
     const struct vs_model *m;
-    uint64_t tokens, seq;     /* T, and tokens per sample */
-    uint64_t d, q, kv, f, nh; /* hidden, heads*head_dim, kv_heads*head_dim, ffn, heads */
-    unsigned cb, rb;          /* bytes of an activation inside a layer, in the residual stream */
-    unsigned nb;              /* bytes of the output of a norm of the stream */
+    uint32_t first, end;  /* layers of this pass: all, or those of a stage of a pipeline */
+    bool embeds;          /* and the embedding before them */
+    uint64_t tokens, seq; /* T, and tokens per sample */
+    uint64_t d; /* hidden; then what this rank has of heads*head_dim, kv_heads*head_dim, */
+    uint64_t q, kv, f, nh, vocab; /* ffn, heads and vocabulary */
+    uint64_t out;    /* elements of attention's output to a token: q, but for latent attention */
+    double reach;    /* cells that a token attends to, on average */
+    uint64_t stream; /* elements of the residual stream to a token: d; where it is split by tokens,
+                        this rank's part of them */
+    unsigned cb, rb; /* bytes of an activation inside a layer, in the residual stream */
+    unsigned nb;     /* bytes of the output of a norm of the stream */
     enum vs_activation activation;
     uint32_t facts;          /* of enum vs_code_fact */
     bool autocast;           /* operations that need it run in fp32: norms, powers, softmax */
@@ -58,9 +71,14 @@ struct vs_train {
     double kept_extra; /* bytes per token that a layer keeps beyond what its operations need */
     double gather_launches; /* kernels whose issue takes as long as the hooks of sharded units */
     double
-        fp8_cast_bytes;  /* traffic of casting one element to 8 bit; 0 = matrices stay in 16 bit */
-    bool in_place_mlp;   /* gradients of the MLP overwrite what forward kept */
-    vs_buffer_id *fresh; /* gradients that wait for the optimizer, where it runs in backward */
+        fp8_cast_bytes; /* traffic of casting one element to 8 bit; 0 = matrices stay in 16 bit */
+    double tensor_overlap;   /* part of a collective over tensor ranks that runs beside products */
+    bool fused_activation;   /* activation and product of a gated MLP are one kernel */
+    bool keeps_operands;     /* matrices in 8 bit keep their 8-bit inputs, not the 16-bit ones */
+    bool fused_softmax;      /* scale, mask and softmax of written-out attention are one kernel */
+    bool fused_accumulation; /* products of weight gradients add to the gradients themselves */
+    bool in_place_mlp;       /* gradients of the MLP overwrite what forward kept */
+    vs_buffer_id *fresh;     /* gradients that wait for the optimizer, where it runs in backward */
     size_t fresh_count;
     bool early;                /* gradients stay with their rank */
     bool embedding_done;       /* backward has reached the embedding */
@@ -87,6 +105,16 @@ bool vs_emit_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_
  * the ranks once a step. */
 bool vs_emit_early_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err);
 
+/* The parts of a micro-step (train_step.c). begin: for layers [first, end), on device 0;
+ * what is emitted goes to `phase`; `embeds` is true where the first layer is the model's. forward:
+ * takes the input of the first layer, or makes it from token ids where it embeds, and returns the
+ * last output. backward: takes its gradient, returns that of the input, VS_NO_BUFFER behind the
+ * embedding. */
+bool vs_train_begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *phase,
+                    uint32_t first, uint32_t end, struct vs_err *err);
+vs_buffer_id vs_train_forward(struct vs_train *t, vs_buffer_id x);
+vs_buffer_id vs_train_backward(struct vs_train *t, vs_buffer_id grad);
+
 /* One optimizer step: states are made where they do not exist, gradients are given back at its end.
  */
 bool vs_emit_optimizer_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err);
@@ -102,6 +130,25 @@ vs_buffer_id vs_train_layer_forward(struct vs_train *t, uint32_t layer, vs_buffe
 /* Backward of a layer whose tensors are kept; takes over the gradient of its output, returns that
  * of its input. */
 vs_buffer_id vs_train_layer_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad);
+/* Latent attention (train_latent.c): q, k and v of all heads through narrower spaces, into qkv[];
+ * and the gradient of their common input from theirs, which are given back. */
+void vs_train_latent_forward(struct vs_train *t, uint32_t layer, vs_buffer_id qkv[3], bool keep);
+vs_buffer_id vs_train_latent_backward(struct vs_train *t, uint32_t layer, vs_buffer_id qkv[3]);
+
+/* Sets what differs between layers, and the hooks of the layer; call first in each pass over one.
+ */
+void vs_train_enter_layer(struct vs_train *t, uint32_t layer);
+/* Routed experts of a layer (train_experts.c): from the norm's output, which stays the caller's, to
+ * the weighted sum; backward to the gradient of their input, while that of their output is the
+ * stream's. */
+vs_buffer_id vs_train_experts_forward(struct vs_train *t, uint32_t layer, bool keep);
+vs_buffer_id vs_train_experts_backward(struct vs_train *t, uint32_t layer);
+/* What a matrix keeps of its input x for its weight gradient: x, or by 8-bit products their 8-bit
+ * operand alone, of `width` elements to a token; x is given back then. */
+vs_buffer_id vs_train_as_operand(struct vs_train *t, uint32_t layer, vs_buffer_id x, uint64_t width,
+                                 bool keep);
+/* The core of attention runs again before its backward, where only its inputs were kept. */
+void vs_train_core_again(struct vs_train *t, uint32_t layer);
 /* Final norm, head and loss, forward and backward; takes over the last hidden state, returns its
  * gradient. */
 vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x);
@@ -134,6 +181,13 @@ vs_buffer_id vs_train_activation(struct vs_train *t, uint32_t layer, vs_buffer_i
 vs_buffer_id vs_train_activation_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad);
 vs_buffer_id vs_train_norm_input_grad(struct vs_train *t, uint32_t layer, uint64_t width,
                                       unsigned bytes, vs_buffer_id grad);
+bool vs_train_is_latent(const struct vs_train *t, uint32_t layer);
+/* FLOPs of the core of attention forward: of the cells that a token sees where it is fused, of all
+ * where scores are written out. */
+double vs_train_attention_flops(const struct vs_train *t);
+/* Do the core's products run in fp32? Tensor cores take 16-bit rows in eights (NVIDIA cuBLAS:
+ * tensor core usage): written-out attention of other heads runs on the other units. */
+bool vs_train_attention_fp32(const struct vs_train *t);
 bool vs_train_has(const struct vs_train *t, enum vs_code_fact fact);
 /* Moves a buffer to where backward frees it, or gives it back. */
 void vs_train_keep_or_give(struct vs_train *t, uint32_t layer, enum vs_keep place, vs_buffer_id id,
@@ -148,6 +202,25 @@ bool vs_train_checkpoints_begin(struct vs_train *t, struct vs_err *err);
 void vs_train_checkpoint(struct vs_train *t, uint32_t layer, vs_buffer_id x);
 void vs_train_checkpoint_leave(struct vs_train *t, uint32_t layer);
 void vs_train_checkpoint_need(struct vs_train *t, uint32_t first);
+
+/* Tensor and context parallelism (train_parallel.c). Without ranks that share a layer all of these
+ * do nothing and return what they were given.
+ * whole: the stream's tensor of all tokens, from the parts that the ranks have by sequence
+ * parallelism; VS_NO_BUFFER where each has it whole anyway. */
+vs_buffer_id vs_train_whole(struct vs_train *t, int32_t layer, const char *what);
+/* A gather of the stream's tokens over the tensor ranks; what follows waits for it. */
+void vs_train_gather_over_tensor(struct vs_train *t, int32_t layer, const char *what);
+/* Adds up the ranks' parts of a branch's output; takes over `part`, returns this rank's share. */
+vs_buffer_id vs_train_sum(struct vs_train *t, int32_t layer, const char *what, vs_buffer_id part);
+/* Input gradients of matrices dealt out by their outputs, summed over the ranks while weight
+ * gradients are made; takes over `part`, returns this rank's share of the sum. */
+vs_buffer_id vs_train_summed_backward(struct vs_train *t, const char *what, int32_t layer,
+                                      struct vs_weight *const *w, size_t count, bool trained,
+                                      vs_buffer_id part);
+/* Keys and values of the other context ranks, or the exchange of heads, around attention. Begin
+ * before its operation, end behind it. */
+vs_buffer_id vs_train_context_begin(struct vs_train *t, uint32_t layer, bool backward);
+void vs_train_context_end(struct vs_train *t, uint32_t layer, bool backward, vs_buffer_id other);
 
 /* Helpers that forward and backward share. */
 struct vs_weight *vs_layer_weight(struct vs_plan *plan, uint32_t layer, enum vs_role role);

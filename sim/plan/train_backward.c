@@ -11,7 +11,7 @@ static vs_buffer_id take(struct vs_train *t, const char *what, uint32_t layer,
 
 /* The adapter's share of the gradient of its matrix's input. */
 static void adapter_backward(struct vs_train *t, uint32_t layer, const struct vs_weight *w) {
-    uint64_t in = w->tensor->cols, out = w->tensor->rows, r = w->adapter_rank;
+    uint64_t in = vs_weight_cols(w), out = vs_weight_rows(w), r = w->adapter_rank;
     vs_buffer_id scaled = take(t, "adapter output gradient", layer, t->cb * out);
     vs_buffer_id low = take(t, "adapter inner gradient", layer, t->cb * r);
     vs_emit_give(&t->e, scaled);
@@ -43,7 +43,7 @@ static vs_buffer_id linears_backward(struct vs_train *t, uint32_t layer, enum vs
             continue;
         w[n] = one;
         trained |= one->trainable;
-        vs_buffer_id part = take(t, what, layer, bytes * one->tensor->cols);
+        vs_buffer_id part = take(t, what, layer, bytes * vs_weight_cols(one));
         if (one->adapter_rank > 0)
             adapter_backward(t, layer, one);
         vs_train_weight_grad(t, one);
@@ -54,7 +54,10 @@ static vs_buffer_id linears_backward(struct vs_train *t, uint32_t layer, enum vs
             sum = part;
         n++;
     }
-    vs_train_gemm(t, what, (int32_t)layer, w, n, trained ? 2 : 1);
+    if (place == VS_KEEP_QKV_IN || place == VS_KEEP_GATE_UP_IN)
+        sum = vs_train_summed_backward(t, what, (int32_t)layer, w, n, trained, sum);
+    else
+        vs_train_gemm(t, what, (int32_t)layer, w, n, trained ? 2 : 1);
     for (size_t i = 0; i < n; i++)
         vs_train_drop_cast(t, w[i]);
     vs_train_free_kept(t, layer, place);
@@ -83,11 +86,11 @@ static void give_stream(struct vs_train *t, vs_buffer_id stream) {
 /* Backward of a norm and the residual join: the branch's gradient becomes part of the stream's. */
 static vs_buffer_id norm_backward(struct vs_train *t, uint32_t layer, enum vs_keep place,
                                   const char *what, vs_buffer_id branch, vs_buffer_id stream) {
-    vs_buffer_id own = vs_train_norm_input_grad(t, layer, t->d, t->rb, branch);
+    vs_buffer_id own = vs_train_norm_input_grad(t, layer, t->stream, t->rb, branch);
     norm_grads(t, layer, place == VS_KEEP_NORM2);
     vs_train_element(t, what, (int32_t)layer, t->element_bytes);
     vs_train_free_kept(t, layer, place);
-    vs_buffer_id sum = take(t, "residual gradient", layer, t->rb * t->d);
+    vs_buffer_id sum = take(t, "residual gradient", layer, t->rb * t->stream);
     vs_emit_give(&t->e, own);
     give_stream(t, stream);
     return sum;
@@ -97,12 +100,24 @@ static const enum vs_role QKV[] = {VS_ROLE_Q, VS_ROLE_K, VS_ROLE_V};
 static const enum vs_role GATE_UP[] = {VS_ROLE_GATE, VS_ROLE_UP};
 static const enum vs_role OUT[] = {VS_ROLE_O};
 static const enum vs_role DOWN[] = {VS_ROLE_DOWN};
+static const enum vs_role SHARED_GATE_UP[] = {VS_ROLE_SHARED_GATE, VS_ROLE_SHARED_UP};
+static const enum vs_role SHARED_DOWN[] = {VS_ROLE_SHARED_DOWN};
 
-static vs_buffer_id mlp_backward(struct vs_train *t, uint32_t layer) {
-    vs_buffer_id branch[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
-    branch[0] = vs_train_post_backward(t, layer, VS_KEEP_POST2);
-    vs_buffer_id product = linears_backward(t, layer, VS_KEEP_DOWN_IN, DOWN, 1,
-                                            "mlp.down_proj backward", branch, t->cb);
+/* The gradient of a branch's output, of all tokens. */
+static vs_buffer_id whole_branch(struct vs_train *t, uint32_t layer, vs_buffer_id branch) {
+    vs_buffer_id whole = vs_train_whole(t, (int32_t)layer, "branch gradient, all tokens");
+    if (whole == VS_NO_BUFFER)
+        return branch;
+    vs_emit_give(&t->e, branch);
+    return whole;
+}
+
+/* The gradient of a dense MLP's input; `branch` of its output, where it is no other's. */
+static vs_buffer_id dense_backward(struct vs_train *t, uint32_t layer, bool shared,
+                                   vs_buffer_id branch) {
+    vs_buffer_id out[3] = {branch, VS_NO_BUFFER, VS_NO_BUFFER};
+    vs_buffer_id product = linears_backward(t, layer, VS_KEEP_DOWN_IN, shared ? SHARED_DOWN : DOWN,
+                                            1, "mlp.down_proj backward", out, t->cb);
     vs_buffer_id gu[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
     if (t->in_place_mlp) {
         vs_emit_give(&t->e, product); /* gradients of gate and up stand where forward kept them */
@@ -116,8 +131,20 @@ static vs_buffer_id mlp_backward(struct vs_train *t, uint32_t layer) {
         gu[0] = vs_train_activation_backward(t, layer, product);
     }
     vs_train_free_kept(t, layer, VS_KEEP_ACT);
-    return linears_backward(t, layer, VS_KEEP_GATE_UP_IN, GATE_UP, 2, "mlp.gate_up backward", gu,
-                            t->nb);
+    return linears_backward(t, layer, VS_KEEP_GATE_UP_IN, shared ? SHARED_GATE_UP : GATE_UP, 2,
+                            "mlp.gate_up backward", gu, t->nb);
+}
+
+static vs_buffer_id mlp_backward(struct vs_train *t, uint32_t layer) {
+    vs_buffer_id post = vs_train_post_backward(t, layer, VS_KEEP_POST2);
+    if (t->m->layer[layer].mlp != VS_MLP_EXPERTS)
+        return dense_backward(t, layer, false, whole_branch(t, layer, post));
+    vs_buffer_id grad = vs_train_experts_backward(t, layer);
+    if (t->m->shared_experts > 0)
+        vs_emit_give(&t->e, dense_backward(t, layer, true, whole_branch(t, layer, VS_NO_BUFFER)));
+    vs_train_free_kept(t, layer, VS_KEEP_GATE_UP_IN);
+    vs_emit_give(&t->e, post);
+    return grad;
 }
 
 /* Fused: softmax sums, an fp32 accumulator of dq, and dk, dv of all heads before they are summed by
@@ -140,14 +167,14 @@ static void attention_grads(struct vs_train *t, uint32_t layer, vs_buffer_id out
     qkv[0] = take(t, "dq", layer, t->cb * t->q);
     qkv[1] = take(t, "dk", layer, t->cb * t->kv);
     qkv[2] = take(t, "dv", layer, t->cb * t->kv);
-    double flops = 4.0 * (double)t->tokens * (double)t->seq * (double)t->q;
-    double causal = vs_train_has(t, VS_CODE_TRITON_ATTENTION) ? flops : flops / 2;
+    double flops = vs_train_attention_flops(t);
+    vs_buffer_id other = vs_train_context_begin(t, layer, true);
     vs_emit_op(&t->e, &(struct vs_op){.kind = naive ? VS_WORK_NAIVE_ATTENTION : VS_WORK_ATTENTION,
                                       .lane = VS_LANE_COMPUTE,
                                       .what = "self_attn backward",
                                       .layer = (int32_t)layer,
-                                      .fp32 = t->cb == 4,
-                                      .flops = naive ? 2 * flops : 2.5 * causal,
+                                      .fp32 = vs_train_attention_fp32(t),
+                                      .flops = (naive ? 2 : 2.5) * flops,
                                       .bytes = (double)(t->tokens * t->cb) *
                                                (double)(4 * t->q + 4 * t->kv),
                                       .kernels = 1,
@@ -155,9 +182,11 @@ static void attention_grads(struct vs_train *t, uint32_t layer, vs_buffer_id out
     if (naive)
         vs_train_element(t, "attention scores backward", (int32_t)layer,
                          (double)(t->nh * t->seq) * (4.0 * t->cb + 10));
+    vs_train_context_end(t, layer, true, other);
     for (size_t i = 0; i < 4; i++)
         vs_emit_give(&t->e, extra[i]);
     vs_emit_give(&t->e, out);
+    vs_train_free_kept(t, layer, VS_KEEP_CORE);
     vs_train_free_kept(t, layer, VS_KEEP_ATTENTION);
 }
 
@@ -172,12 +201,15 @@ static void head_norm_grads(struct vs_train *t, uint32_t layer, vs_buffer_id qkv
 
 static vs_buffer_id self_attention_backward(struct vs_train *t, uint32_t layer) {
     vs_buffer_id branch[3] = {VS_NO_BUFFER, VS_NO_BUFFER, VS_NO_BUFFER};
-    branch[0] = vs_train_post_backward(t, layer, VS_KEEP_POST1);
+    branch[0] = whole_branch(t, layer, vs_train_post_backward(t, layer, VS_KEEP_POST1));
     vs_buffer_id out = linears_backward(t, layer, VS_KEEP_O_IN, OUT, 1, "self_attn.o_proj backward",
                                         branch, t->cb);
     vs_buffer_id qkv[3];
+    vs_train_core_again(t, layer);
     attention_grads(t, layer, out, qkv);
     head_norm_grads(t, layer, qkv);
+    if (vs_train_is_latent(t, layer))
+        return vs_train_latent_backward(t, layer, qkv);
     return linears_backward(t, layer, VS_KEEP_QKV_IN, QKV, 3, "self_attn.qkv backward", qkv, t->nb);
 }
 
@@ -198,7 +230,7 @@ static vs_buffer_id parallel_backward(struct vs_train *t, uint32_t layer, vs_buf
 }
 
 vs_buffer_id vs_train_layer_backward(struct vs_train *t, uint32_t layer, vs_buffer_id grad) {
-    vs_train_hooks(t, layer);
+    vs_train_enter_layer(t, layer);
     if (vs_train_has(t, VS_CODE_PARALLEL))
         return parallel_backward(t, layer, grad);
     vs_buffer_id y = mlp_backward(t, layer);

@@ -29,7 +29,7 @@ void vs_train_keep_or_give(struct vs_train *t, uint32_t layer, enum vs_keep plac
         vs_emit_give(&t->e, id);
         return;
     }
-    t->plan->buffers.at[id].tag = VS_TAG_ACTIVATIONS;
+    t->plan->buffers.at[id].tag = place == VS_KEEP_CORE ? VS_TAG_WORKSPACE : VS_TAG_ACTIVATIONS;
     k->at[place][k->count[place]++] = id;
 }
 
@@ -124,8 +124,8 @@ static bool has_post_norms(const struct vs_train *t) { return t->m->norms_per_la
 vs_buffer_id vs_train_post(struct vs_train *t, uint32_t layer, enum vs_keep place,
                            vs_buffer_id branch, bool keep) {
     if (vs_train_has(t, VS_CODE_DROPOUT)) {
-        vs_buffer_id mask = take(t, "dropout mask", layer, t->d);
-        vs_buffer_id dropped = take(t, "dropout output", layer, t->cb * t->d);
+        vs_buffer_id mask = take(t, "dropout mask", layer, t->stream);
+        vs_buffer_id dropped = take(t, "dropout output", layer, t->cb * t->stream);
         vs_emit_give(&t->e, branch);
         vs_train_keep_or_give(t, layer, place, mask, keep);
         branch = dropped;
@@ -133,7 +133,8 @@ vs_buffer_id vs_train_post(struct vs_train *t, uint32_t layer, enum vs_keep plac
     if (!has_post_norms(t))
         return branch;
     return vs_train_norm(t, layer, place,
-                         (struct vs_norm_input){.x = branch, .width = t->d, .bytes = t->cb}, keep);
+                         (struct vs_norm_input){.x = branch, .width = t->stream, .bytes = t->cb},
+                         keep);
 }
 
 /* The gradient of a branch: the stream's own tensor, which the residual add hands to both of its
@@ -142,9 +143,9 @@ vs_buffer_id vs_train_post_backward(struct vs_train *t, uint32_t layer, enum vs_
     bool dropout = vs_train_has(t, VS_CODE_DROPOUT);
     vs_buffer_id grad = VS_NO_BUFFER;
     if (t->rb != t->cb || dropout)
-        grad = take(t, "branch gradient", layer, t->cb * t->d);
+        grad = take(t, "branch gradient", layer, t->cb * t->stream);
     if (has_post_norms(t))
-        grad = vs_train_norm_input_grad(t, layer, t->d, t->cb, grad);
+        grad = vs_train_norm_input_grad(t, layer, t->stream, t->cb, grad);
     vs_train_free_kept(t, layer, place);
     return grad;
 }

@@ -15,7 +15,7 @@
 enum { LOSS_CHUNKS = 8 };
 
 static vs_buffer_id logits(struct vs_train *t, const char *what, uint64_t bytes_per_logit) {
-    return vs_emit_take(&t->e, VS_TAG_LOGITS, what, -1, bytes_per_logit * t->m->vocab * t->tokens);
+    return vs_emit_take(&t->e, VS_TAG_LOGITS, what, -1, bytes_per_logit * t->vocab * t->tokens);
 }
 
 /* Without the last token of each sample, which has no label: a little less than logits, so that a
@@ -42,14 +42,14 @@ static void head_adapter(struct vs_train *t, bool backward) {
         return;
     vs_buffer_id output = logits(t, "adapter output", t->cb);
     vs_buffer_id sum = backward ? VS_NO_BUFFER : logits(t, "sum", t->cb);
-    double width = (double)(w->tensor->rows + w->tensor->cols);
+    double width = (double)(vs_weight_rows(w) + vs_weight_cols(w));
     vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_ADAPTER,
                                       .lane = VS_LANE_COMPUTE,
                                       .what = backward ? "adapter backward" : "adapter",
                                       .layer = -1,
                                       .flops = (backward ? 4 : 2) * w->adapter_rank * width *
                                                (double)t->tokens,
-                                      .bytes = 8.0 * (double)w->tensor->rows * (double)t->tokens,
+                                      .bytes = 8.0 * (double)vs_weight_rows(w) * (double)t->tokens,
                                       .launches = t->adapter_launches});
     if (backward)
         vs_train_adapter_grad(t, w);
@@ -59,13 +59,13 @@ static void head_adapter(struct vs_train *t, bool backward) {
 
 /* Traffic of softmax and its kin over the logits, split between forward and backward. */
 static void loss_op(struct vs_train *t, const char *what, double bytes_per_logit) {
-    vs_train_element(t, what, -1, bytes_per_logit * t->m->vocab);
+    vs_train_element(t, what, -1, bytes_per_logit * (double)t->vocab);
 }
 
 static vs_buffer_id hidden_grad(struct vs_train *t) {
     struct vs_weight *w = head(t);
     vs_buffer_id grad = vs_train_take(t, "hidden gradient", -1, t->cb * t->d);
-    head_gemm(t, "lm_head backward", w->trainable ? 2 : 1);
+    grad = vs_train_summed_backward(t, "lm_head backward", -1, &w, 1, w->trainable, grad);
     vs_train_weight_grad(t, w);
     head_adapter(t, true);
     return grad;
@@ -167,7 +167,7 @@ static vs_buffer_id chunked_loss(struct vs_train *t) {
     vs_buffer_id low = logits(t, "logits", t->cb);
     head_gemm(t, "lm_head", 1);
     head_adapter(t, false);
-    uint64_t chunk = 4ull * t->m->vocab * ((t->tokens + LOSS_CHUNKS - 1) / LOSS_CHUNKS);
+    uint64_t chunk = 4ull * t->vocab * ((t->tokens + LOSS_CHUNKS - 1) / LOSS_CHUNKS);
     vs_buffer_id high = vs_emit_take(&t->e, VS_TAG_LOGITS, "fp32 chunk", -1, chunk);
     vs_buffer_id soft = vs_emit_take(&t->e, VS_TAG_LOGITS, "log-softmax of a chunk", -1, chunk);
     loss_op(t, "loss", 20);
@@ -191,7 +191,7 @@ static vs_buffer_id fused_loss(struct vs_train *t) {
     vs_train_adapter_grad(t, w);
     loss_op(t, "loss", 14);
     vs_emit_give(&t->e, chunk);
-    return hidden;
+    return vs_train_sum(t, -1, "hidden gradient, summed", hidden);
 }
 
 /* Engines whose loss takes so many bytes per logit at its peak: logits and their gradient in the
@@ -206,7 +206,7 @@ static vs_buffer_id counted_loss(struct vs_train *t, double bytes_per_logit) {
     head_adapter(t, false);
     vs_buffer_id between =
         vs_emit_take(&t->e, VS_TAG_LOGITS, "softmax and its copies", -1,
-                     more > 0 ? (uint64_t)(more * (double)t->m->vocab * (double)t->tokens) : 0);
+                     more > 0 ? (uint64_t)(more * (double)t->vocab * (double)t->tokens) : 0);
     loss_op(t, "loss", TRAFFIC[t->plan->loss] / 2);
     vs_buffer_id grad =
         rest >= 0 ? logits(t, "logits gradient", t->cb) : VS_NO_BUFFER; /* else over the logits */
@@ -250,16 +250,19 @@ vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x) {
     };
     bool eager = !t->plan->fused_kernels && !t->plan->compiled && !t->layer_norm;
     bool copies = eager || (t->layer_norm && t->autocast);
-    vs_buffer_id copy =
-        copies && t->rb == 2 ? vs_train_take(t, "fp32 input of norm", -1, 4 * t->d) : VS_NO_BUFFER;
-    vs_buffer_id y = vs_train_take(t, "norm output", -1, t->nb * t->d);
-    vs_train_element(t, "norm", -1, 20.0 * (double)t->d);
+    vs_buffer_id copy = copies && t->rb == 2
+                            ? vs_train_take(t, "fp32 input of norm", -1, 4 * t->stream)
+                            : VS_NO_BUFFER;
+    vs_buffer_id y = vs_train_take(t, "norm output", -1, t->nb * t->stream);
+    vs_train_element(t, "norm", -1, 20.0 * (double)t->stream);
+    vs_buffer_id whole = vs_train_whole(t, -1, "norm output, all tokens");
     double counted = counted_bytes(t);
     vs_buffer_id hidden = counted > 0 ? counted_loss(t, counted)
                           : is_low(t) ? low_loss(t)
                                       : LOSS[t->plan->loss](t);
-    vs_buffer_id grad = vs_train_take(t, "norm input gradient", -1, t->rb * t->d);
-    vs_train_element(t, "norm backward", -1, 40.0 * (double)t->d);
+    vs_emit_give(&t->e, whole);
+    vs_buffer_id grad = vs_train_take(t, "norm input gradient", -1, t->rb * t->stream);
+    vs_train_element(t, "norm backward", -1, 40.0 * (double)t->stream);
     for (size_t i = 0; i < t->plan->weight_count; i++)
         if (t->plan->weights[i].tensor->role == VS_ROLE_NORM &&
             t->plan->weights[i].tensor->layer < 0)

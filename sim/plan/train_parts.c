@@ -30,7 +30,7 @@ static void cast(struct vs_train *t, const struct vs_weight *w) {
     if (!t->plan->precision.cast_cache || t->casts[i] != VS_NO_BUFFER)
         return;
     vs_buffer_id copy = vs_emit_take(&t->e, VS_TAG_WEIGHTS, "autocast copy", w->tensor->layer,
-                                     2 * vs_tensor_params(w->tensor));
+                                     2 * vs_weight_params(w));
     if (t->keep)
         t->casts[i] = copy;
     else
@@ -48,7 +48,7 @@ void vs_train_drop_cast(struct vs_train *t, const struct vs_weight *w) {
 static double dequantize(struct vs_train *t, const struct vs_weight *w) {
     if (!vs_format_is_quantized(&t->plan->format) || w->type == t->plan->rest)
         return 0;
-    uint64_t params = vs_tensor_params(w->tensor);
+    uint64_t params = vs_weight_params(w);
     vs_buffer_id scales = VS_NO_BUFFER;
     if (vs_streq(w->type->name, "nf4-dq"))
         scales = vs_emit_take(&t->e, VS_TAG_DEQUANT, "unpacked scales", w->tensor->layer,
@@ -66,7 +66,7 @@ static void cast_to_fp8(struct vs_train *t, int32_t layer, struct vs_weight *con
                         double passes) {
     double elements = 0, tokens = (double)t->tokens;
     for (size_t i = 0; i < count; i++) {
-        double rows = (double)w[i]->tensor->rows, cols = (double)w[i]->tensor->cols;
+        double rows = (double)vs_weight_rows(w[i]), cols = (double)vs_weight_cols(w[i]);
         elements += rows * cols + tokens * (passes > 1 ? rows : cols);
     }
     vs_train_element(t, "cast to 8 bit", layer, t->fp8_cast_bytes * elements / tokens);
@@ -82,7 +82,7 @@ void vs_train_gemm(struct vs_train *t, const char *what, int32_t layer, struct v
         unpacked += dequantize(t, w[i]);
         if (w[i]->type != t->plan->rest)
             packed = w[i]->type;
-        double rows = (double)w[i]->tensor->rows, cols = (double)w[i]->tensor->cols;
+        double rows = (double)vs_weight_rows(w[i]), cols = (double)vs_weight_cols(w[i]);
         flops += 2 * tokens * rows * cols * passes;
         bytes += (rows * cols + tokens * (rows + cols)) * t->cb * passes;
     }
@@ -101,6 +101,7 @@ void vs_train_gemm(struct vs_train *t, const char *what, int32_t layer, struct v
                                       .layer = layer,
                                       .fp32 = t->cb == 4,
                                       .fp8 = t->plan->precision.fp8 && layer >= 0,
+                                      .fp4 = t->plan->precision.fp4 && layer >= 0,
                                       .flops = flops,
                                       .bytes = bytes,
                                       .kernels = (double)count * passes,
@@ -114,6 +115,16 @@ void vs_train_element(struct vs_train *t, const char *what, int32_t layer, doubl
                                       .layer = layer,
                                       .bytes = bytes_per_token * (double)t->tokens * t->recompute,
                                       .launches = t->launches});
+}
+
+vs_buffer_id vs_train_as_operand(struct vs_train *t, uint32_t layer, vs_buffer_id x, uint64_t width,
+                                 bool keep) {
+    if (!t->keeps_operands || !keep || x == VS_NO_BUFFER)
+        return x;
+    uint64_t bytes = t->plan->precision.fp4 ? width / 2 : width;
+    vs_buffer_id operand = vs_train_take(t, "cast operand", (int32_t)layer, bytes);
+    vs_emit_give(&t->e, x);
+    return operand;
 }
 
 /* Hooks around a unit of sharded weights keep the host busy in each pass over it. */

@@ -42,8 +42,16 @@ static void grad_to_host(struct vs_train *t, vs_buffer_id held, uint64_t bytes) 
     vs_emit_give(&t->e, fresh);
 }
 
-/* A gradient on the GPU is made by the first micro-step and added to by later ones; one that lives
- * on the host is made on the GPU each time and copied out. */
+/* A gradient on the GPU is made by the first micro-step and added to by later ones: beside it, or
+ * in the kernel that makes it. */
+static void accumulate(struct vs_train *t, vs_buffer_id held) {
+    if (t->fused_accumulation)
+        vs_emit_ensure(&t->e, held);
+    else
+        vs_emit_accumulate(&t->e, held);
+}
+
+/* One that lives on the host is made on the GPU each time and copied out. */
 static void grad(struct vs_train *t, vs_buffer_id held, uint64_t whole_bytes) {
     if (held == VS_NO_BUFFER)
         return;
@@ -60,14 +68,14 @@ static void grad(struct vs_train *t, vs_buffer_id held, uint64_t whole_bytes) {
         uint64_t bytes = vs_shard(t->plan, sharded, whole_bytes);
         grad_to_host(t, held, widened ? bytes : bytes / t->cb * t->plan->precision.grad);
     } else if (!own_stream) {
-        vs_emit_accumulate(&t->e, held);
+        accumulate(t, held);
     }
 }
 
 void vs_train_weight_grad(struct vs_train *t, const struct vs_weight *w) {
     if (!w->trainable)
         return;
-    grad(t, w->grad, vs_tensor_params(w->tensor) * t->cb);
+    grad(t, w->grad, vs_weight_params(w) * t->cb);
     bool tied = w->tensor->role == VS_ROLE_EMBED && !t->embedding_done; /* its own part follows */
     if (t->plan->optimizer.in_backward && !tied)
         t->fresh[t->fresh_count++] = w->grad;
@@ -82,15 +90,14 @@ void vs_train_adapter_grad(struct vs_train *t, const struct vs_weight *w) {
 }
 
 static void collective(struct vs_train *t, int32_t layer, bool scatter, double bytes,
-                       bool replicas) {
+                       struct vs_ring ring) {
     vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMPUTE));
     vs_emit_op(&t->e, &(struct vs_op){.kind = scatter ? VS_WORK_GATHER : VS_WORK_ALL_REDUCE,
                                       .lane = VS_LANE_COMM,
                                       .what = scatter ? "reduce-scatter" : "all-reduce",
                                       .layer = layer,
                                       .bytes = bytes,
-                                      .group = vs_shard_group(t->plan),
-                                      .replicas = replicas,
+                                      .ring = ring,
                                       .launches = 1});
 }
 
@@ -112,7 +119,7 @@ static void keep_parts(struct vs_train *t, unsigned reduced_bytes) {
             arrived =
                 vs_emit_take_on(&t->e, VS_STREAM_REDUCE, VS_TAG_GRADIENTS, "reduced gradient",
                                 part.layer, part.bytes * reduced_bytes / plan->precision.grad);
-        vs_emit_accumulate(&t->e, t->parts[i]);
+        accumulate(t, t->parts[i]);
         vs_emit_give(&t->e, arrived);
     }
 }
@@ -157,9 +164,10 @@ void vs_train_reduce(struct vs_train *t, int32_t layer) {
         join_grads(t, layer);
     hand_over(t, layer);
     if (t->whole_grad_bytes > 0 && !t->early) {
-        collective(t, layer, scatter, (double)t->whole_grad_bytes, false);
-        if (vs_shard_group(plan) > 0) /* copies in several groups are summed shard by shard */
-            collective(t, layer, false, (double)t->whole_grad_bytes, true);
+        collective(t, layer, scatter, (double)t->whole_grad_bytes, vs_shard_ring(plan));
+        if (vs_has_replicas(plan)) /* copies in several groups are summed shard by shard */
+            collective(t, layer, false, (double)vs_shard(plan, true, t->whole_grad_bytes),
+                       vs_replica_ring(plan));
     }
     if (plan->collectives_in_turn)
         vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMM));

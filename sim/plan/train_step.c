@@ -3,6 +3,7 @@
 #include "plan/train.h"
 
 #include "engine/engine.h"
+#include "hw/machine.h"
 
 /* 16-bit reads and writes of the eight kernels of GELU written out, beyond those of one kernel. */
 enum { EAGER_GELU_BYTES = 32 };
@@ -10,7 +11,7 @@ enum { EAGER_GELU_BYTES = 32 };
 /* Element-wise traffic of a layer's forward in bytes per token (fitted on A100 training speeds:
  * eager kernels read and write each intermediate, fused ones most of them once). */
 static double element_bytes(const struct vs_train *t) {
-    double d = (double)t->d, heads = (double)(t->q + t->kv), f = (double)t->f;
+    double d = (double)t->stream, heads = (double)(t->q + t->kv), f = (double)t->f;
     bool fused = t->plan->fused_kernels || t->plan->compiled;
     double bytes;
     if (t->m->gated_mlp)
@@ -59,6 +60,34 @@ static double launches(const struct vs_plan *plan) {
     return vs_engine_number(plan->c->engine, name, NULL, 0) / OPS_PER_LAYER;
 }
 
+bool vs_train_is_latent(const struct vs_train *t, uint32_t layer) {
+    return t->m->layer[layer].mixer == VS_MIXER_LATENT;
+}
+
+bool vs_train_attention_fp32(const struct vs_train *t) {
+    bool unaligned = t->plan->attention == VS_ATTENTION_NAIVE && t->m->head_dim % 8 != 0;
+    return t->cb == 4 || unaligned;
+}
+
+double vs_train_attention_flops(const struct vs_train *t) {
+    bool whole =
+        t->plan->attention == VS_ATTENTION_NAIVE || vs_train_has(t, VS_CODE_TRITON_ATTENTION);
+    double cells = whole ? (double)t->seq : t->reach;
+    return 2.0 * (double)t->tokens * cells * (double)(t->q + t->out);
+}
+
+/* Cells that a token of a window sees, on average over a causal sample: w - w^2 / 2s. The width of
+ * the MLP that every token takes: the layer's own, or that of its shared experts. */
+void vs_train_enter_layer(struct vs_train *t, uint32_t layer) {
+    const struct vs_model_layer *l = &t->m->layer[layer];
+    uint64_t shared = (uint64_t)t->m->shared_experts * t->m->shared_ffn;
+    double window = l->window > 0 && l->window < t->seq ? l->window : (double)t->seq;
+    t->reach = window - window * window / (2 * (double)t->seq);
+    t->f = vs_part_bytes(l->mlp == VS_MLP_EXPERTS ? shared : l->ffn, t->plan->parallel.tensor);
+    t->element_bytes = element_bytes(t);
+    vs_train_hooks(t, layer);
+}
+
 /* A compiler fuses what the code writes out. Engines with layers of their own keep the model's
  * architecture, but none of the habits of its published code. */
 static void read_code(struct vs_train *t) {
@@ -68,6 +97,9 @@ static void read_code(struct vs_train *t) {
     t->facts = code->facts;
     if (own)
         t->facts &= VS_CODE_LAYERNORM | VS_CODE_PARALLEL | VS_CODE_UNROTATED;
+    bool dropout = vs_streq(vs_engine_rule(t->plan->c->engine, "dropout", "published"), "gpt");
+    if (dropout && vs_train_has(t, VS_CODE_LAYERNORM))
+        t->facts |= VS_CODE_DROPOUT;
     t->activation = (compiled || own) && code->activation == VS_ACT_EAGER_GELU ? VS_ACT_KERNEL
                                                                                : code->activation;
     t->autocast = vs_is(&t->plan->c->axes, VS_AXIS_PRECISION, "amp");
@@ -93,7 +125,14 @@ static void engine_rules(struct vs_train *t) {
     double launch_s = vs_engine_number(e, "launch_s", NULL, 0);
     double d = (double)t->d, f = (double)t->f;
     t->recompute = 1;
-    t->fp8_cast_bytes = plan->precision.fp8 ? fp8_cast_bytes(plan) : 0;
+    t->fp8_cast_bytes = plan->precision.fp8 || plan->precision.fp4 ? fp8_cast_bytes(plan) : 0;
+    t->tensor_overlap =
+        vs_engine_number(e, "tensor_overlap", plan->c->machine->devices[0]->arch.name, 0);
+    t->fused_activation = vs_streq(vs_engine_rule(e, "activation", "apart"), "fused");
+    t->keeps_operands = (t->plan->precision.fp8 || t->plan->precision.fp4) &&
+                        vs_streq(vs_engine_rule(e, "fp8_inputs", "as_given"), "cast");
+    t->fused_softmax = vs_streq(vs_engine_rule(e, "softmax", "eager"), "fused");
+    t->fused_accumulation = vs_streq(vs_engine_rule(e, "gradient_accumulation", "apart"), "fused");
     t->in_place_mlp = vs_streq(vs_engine_rule(e, "mlp", "autograd"), "in_place");
     if (plan->shard.weights && launch_s > 0)
         t->gather_launches = vs_engine_number(e, "gather_host_s", NULL, 0) / launch_s;
@@ -105,22 +144,33 @@ static void engine_rules(struct vs_train *t) {
                          vs_engine_number(e, "kept_ffn_4bit", NULL, 0) * f;
 }
 
-static bool begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *phase,
-                  struct vs_err *err) {
-    const struct vs_model *m = plan->c->model;
-    const struct vs_values *axes = &plan->c->axes;
-    uint64_t seq = vs_train_seq(plan->c);
-    *t = (struct vs_train){.plan = plan, .m = m, .seq = seq};
-    t->tokens = seq * (uint64_t)vs_count(axes, VS_AXIS_MICRO_BATCH);
+/* What one rank has of the model's widths, and of the tokens. */
+static void read_shape(struct vs_train *t) {
+    const struct vs_model *m = t->m;
+    const struct vs_parallel *p = &t->plan->parallel;
+    t->seq = vs_train_seq(t->plan->c);
+    t->tokens = t->seq * (uint64_t)vs_count(&t->plan->c->axes, VS_AXIS_MICRO_BATCH) / p->context;
     t->d = m->hidden;
-    t->q = (uint64_t)m->heads * m->head_dim;
-    t->kv = (uint64_t)m->kv_heads * m->head_dim;
-    t->f = m->ffn;
-    t->nh = m->heads;
+    t->stream = p->sequence ? t->d / p->tensor : t->d;
+    t->nh = m->heads / p->tensor;
+    bool latent = m->mla_kv_rank > 0;
+    t->q = t->nh * (latent ? m->mla_nope_dim + m->mla_rope_dim : m->head_dim);
+    t->out = latent ? t->nh * m->mla_v_dim : t->q;
+    t->kv = latent
+                ? t->q
+                : (uint64_t)(m->kv_heads > p->tensor ? m->kv_heads / p->tensor : 1) * m->head_dim;
+    t->f = vs_part_bytes(m->ffn, p->tensor);
+    t->vocab = vs_part_bytes(m->vocab, p->tensor);
+}
+
+bool vs_train_begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *phase,
+                    uint32_t first, uint32_t end, struct vs_err *err) {
+    const struct vs_model *m = plan->c->model;
+    *t = (struct vs_train){.plan = plan, .m = m, .first = first, .end = end, .embeds = first == 0};
+    read_shape(t);
     t->cb = plan->precision.compute;
     t->rb = plan->precision.residual;
     read_code(t);
-    t->element_bytes = element_bytes(t);
     t->launches = launches(plan) * relative_launches(t);
     t->adapter_launches = vs_engine_number(plan->c->engine, "adapter_launches", NULL, 0);
     t->kept = VS_NEW_ARRAY(plan->arena, struct vs_kept, m->layers);
@@ -142,13 +192,41 @@ static bool begin(struct vs_train *t, struct vs_plan *plan, struct vs_phase *pha
     return vs_train_checkpoints_begin(t, err) && vs_fetch_begin(&t->fetch, plan, true, err);
 }
 
-/* FSDP gathers what stands outside the layers once and holds it for the whole micro-step; engines
- * that gather tensor by tensor hold one of them at a time. */
-static vs_buffer_id forward(struct vs_train *t) {
+/* The embedding's rows are dealt out over the tensor ranks; so its output is a sum. */
+static vs_buffer_id embed(struct vs_train *t) {
     vs_buffer_id x = vs_train_take(t, "embedding output", -1, t->rb * t->d);
     vs_train_element(t, "embed_tokens", -1, 2.0 * t->rb * (double)t->d);
-    for (uint32_t layer = 0; layer < t->m->layers; layer++) {
+    return vs_train_sum(t, -1, "embedding output, summed", x);
+}
+
+/* A device map: what follows is on another device, and so is its input (a copy; the old one goes
+ * unless a checkpoint is held there). */
+static vs_buffer_id go_to_device(struct vs_train *t, uint32_t layer, const char *what,
+                                 vs_buffer_id x) {
+    uint8_t device = t->plan->layers[layer].device;
+    if (!t->plan->parallel.naive || device == t->e.device)
+        return x;
+    vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMPUTE));
+    t->e.device = device;
+    vs_buffer_id here = vs_train_take(t, what, (int32_t)layer, t->rb * t->stream);
+    vs_emit_after(
+        &t->e, vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_SEND,
+                                                 .lane = VS_LANE_COMM,
+                                                 .what = what,
+                                                 .layer = (int32_t)layer,
+                                                 .bytes = (double)(t->tokens * t->rb * t->stream),
+                                                 .ring = {2, 1},
+                                                 .launches = 1}));
+    vs_emit_give(&t->e, x);
+    return here;
+}
+
+vs_buffer_id vs_train_forward(struct vs_train *t, vs_buffer_id x) {
+    if (t->embeds)
+        x = embed(t);
+    for (uint32_t layer = t->first; layer < t->end; layer++) {
         const struct vs_layer *l = &t->plan->layers[layer];
+        x = go_to_device(t, layer, "hidden state to the next device", x);
         vs_train_checkpoint(t, layer, x);
         vs_fetch_need(&t->fetch, &t->e, layer);
         x = vs_train_layer_forward(t, layer, x, !l->checkpointed, l->segment > 0);
@@ -185,13 +263,14 @@ static uint32_t segment_start(const struct vs_plan *plan, uint32_t layer) {
 /* FSDP1 with frozen weights keeps, until backward ends, the checkpoints and the gradients of the
  * inputs of layers (measured: 2d bytes per token and layer beside the checkpoints; not seen on one
  * device. The hook that reshards a unit without gradients of its own waits for those of its inputs,
- * and holds them: _register_post_backward_reshard_only_hook). */
+ * and holds them: _register_post_backward_reshard_only_hook). What goes to the stage before is not
+ * kept. */
 static bool keeps_input_grad(const struct vs_train *t, uint32_t layer) {
-    return t->keeps_stream_grads && layer < t->m->layers;
+    return t->keeps_stream_grads && layer < t->end && (t->embeds || layer > t->first);
 }
 
 static void drop_stream_grads(struct vs_train *t) {
-    for (uint32_t layer = 0; t->keeps_stream_grads && layer < t->m->layers; layer++) {
+    for (uint32_t layer = t->first; t->keeps_stream_grads && layer < t->end; layer++) {
         if (keeps_input_grad(t, layer))
             vs_emit_give(&t->e, t->stream_grads[layer]);
         if (t->plan->layers[layer].segment > 0)
@@ -199,10 +278,24 @@ static void drop_stream_grads(struct vs_train *t) {
     }
 }
 
-static void backward(struct vs_train *t, vs_buffer_id grad) {
-    uint32_t layers = t->m->layers, ready = layers; /* layers from here on have been recomputed */
-    for (uint32_t layer = layers; layer-- > 0 && !t->e.failed;) {
+/* What stands before the first layer. */
+static void embedding_backward(struct vs_train *t) {
+    t->embedding_done = true;
+    for (size_t i = 0; i < t->plan->weight_count; i++) {
+        const struct vs_weight *w = &t->plan->weights[i];
+        bool other = t->plan->parallel.stages > 1 && !t->plan->parallel.naive &&
+                     w->home != vs_gpu_home(t->e.device);
+        if (!other && (w->tensor->role == VS_ROLE_EMBED || w->tensor->role == VS_ROLE_POSITIONS))
+            vs_train_weight_grad(t, w);
+    }
+    vs_train_element(t, "embed_tokens backward", -1, 2.0 * t->rb * (double)t->d);
+}
+
+vs_buffer_id vs_train_backward(struct vs_train *t, vs_buffer_id grad) {
+    uint32_t layers = t->m->layers, ready = t->end; /* layers from here on have been recomputed */
+    for (uint32_t layer = t->end; layer-- > t->first && !t->e.failed;) {
         const struct vs_layer *l = &t->plan->layers[layer];
+        grad = go_to_device(t, layer, "gradient to the device before", grad);
         uint32_t use = 2 * layers - 1 - layer;
         vs_fetch_need(&t->fetch, &t->e, use);
         if (l->checkpointed && layer < ready) {
@@ -216,32 +309,29 @@ static void backward(struct vs_train *t, vs_buffer_id grad) {
         vs_fetch_done(&t->fetch, &t->e, use, vs_emit_last(&t->e, VS_LANE_COMPUTE));
         vs_train_reduce(t, (int32_t)layer);
     }
-    t->embedding_done = true;
-    for (size_t i = 0; i < t->plan->weight_count; i++) {
-        const struct vs_weight *w = &t->plan->weights[i];
-        if (w->tensor->role == VS_ROLE_EMBED || w->tensor->role == VS_ROLE_POSITIONS)
-            vs_train_weight_grad(t, w);
-        vs_train_drop_cast(t, w);
-    }
-    vs_train_element(t, "embed_tokens backward", -1, 2.0 * t->rb * (double)t->d);
+    if (t->embeds)
+        embedding_backward(t);
+    for (size_t i = 0; i < t->plan->weight_count; i++)
+        vs_train_drop_cast(t, &t->plan->weights[i]);
     vs_train_reduce(t, -1);
-    if (!keeps_input_grad(t, 0))
+    if (t->embeds && !keeps_input_grad(t, 0))
         vs_emit_give(&t->e, grad);
     drop_stream_grads(t);
+    return t->embeds ? VS_NO_BUFFER : grad;
 }
 
 static bool emit(struct vs_plan *plan, struct vs_phase *phase, bool early, struct vs_err *err) {
     struct vs_train t;
-    if (!begin(&t, plan, phase, err))
+    if (!vs_train_begin(&t, plan, phase, 0, plan->c->model->layers, err))
         return false;
     t.early = early;
     vs_buffer_id root = vs_fetch_root(&t.fetch, &t.e);
-    vs_buffer_id x = forward(&t);
+    vs_buffer_id x = vs_train_forward(&t, VS_NO_BUFFER);
     if (!t.e.failed) {
         t.keep = true;
         vs_buffer_id grad = vs_train_loss(&t, x);
         vs_emit_ensure(&t.e, plan->reduce_bucket);
-        backward(&t, grad);
+        vs_train_backward(&t, grad);
     }
     if (!plan->shard.weights)
         vs_emit_give(&t.e, plan->reduce_bucket);

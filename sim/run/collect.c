@@ -87,7 +87,7 @@ static void device_metrics(const struct vs_simulation *s, size_t device, double 
             m[VS_METRIC_ACTIVATIONS_GIB] = gib(own[VS_TAG_ACTIVATIONS]);
         return;
     }
-    m[VS_METRIC_ACTIVATIONS_GIB] = gib(at_peak[VS_TAG_ACTIVATIONS] + at_peak[VS_TAG_CHECKPOINTS]);
+    m[VS_METRIC_ACTIVATIONS_GIB] = gib(own[VS_TAG_ACTIVATIONS] + own[VS_TAG_CHECKPOINTS]);
     m[VS_METRIC_OPTIMIZER_GIB] = gib(own[VS_TAG_OPTIMIZER]);
     m[VS_METRIC_GRADIENTS_GIB] = gib(own[VS_TAG_GRADIENTS]);
     m[VS_METRIC_WORKSPACE_GIB] =
@@ -104,7 +104,8 @@ static void host_metrics(const struct vs_simulation *s, double *m) {
     m[VS_METRIC_WORKSPACE_HOST_GIB] = gib(host.peak_by_tag[VS_TAG_WORKSPACE]);
 }
 
-/* Each device's figures, and the largest of each over the devices. */
+/* Each device's figures, those of its like where its own pool was not walked, and the largest of
+ * each over the devices. */
 static bool memory_metrics(struct vs_simulation *s, struct vs_arena *arena, struct vs_err *err) {
     struct vs_device_outcome *devices =
         VS_NEW_ARRAY(arena, struct vs_device_outcome, s->x.unit_count);
@@ -115,7 +116,7 @@ static bool memory_metrics(struct vs_simulation *s, struct vs_arena *arena, stru
         double *m = devices[d].metrics;
         for (int i = 0; i < VS_METRIC_COUNT; i++)
             m[i] = (double)NAN;
-        device_metrics(s, d, m);
+        device_metrics(s, s->x.units[d].like, m);
         for (int i = 0; i < VS_METRIC_COUNT; i++)
             if (!isnan(m[i]) && (isnan(all[i]) || m[i] > all[i]))
                 all[i] = m[i];
@@ -158,7 +159,7 @@ static bool utilization(struct vs_simulation *s, struct vs_arena *arena, struct 
         enum vs_part part = (enum vs_part)(i % VS_PART_COUNT);
         const struct vs_unit *unit = &x->units[i / VS_PART_COUNT];
         size_t device = i / VS_PART_COUNT;
-        if (device > 0 && vs_part_is_host(part))
+        if (unit->like != device || (device > 0 && vs_part_is_host(part)))
             continue;
         if (unit->saturated_s[part] > longest) {
             longest = unit->saturated_s[part];
@@ -235,7 +236,8 @@ static bool collect_pools(struct vs_simulation *s, struct vs_arena *arena, struc
         return vs_err_nomem(err);
     size_t n = 0;
     for (size_t d = 0; d < s->x.unit_count && m->device_count > 0; d++)
-        if (!collect_pool(s, arena, VS_HOME_GPU + (unsigned)d, &pools[n++], err))
+        if (s->x.units[d].like == d &&
+            !collect_pool(s, arena, VS_HOME_GPU + (unsigned)d, &pools[n++], err))
             return false;
     if (!m->unified && !collect_pool(s, arena, VS_HOME_HOST, &pools[n++], err))
         return false;

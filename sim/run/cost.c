@@ -74,6 +74,7 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
         r->gemm[i] =
             under_power_limit(s, d, peak * number_of_class(s, "gemm_fraction", i, fraction));
     r->gemm_fp8 = vs_num_or(d->compute.fp8_flops, peak) * number(s, "gemm_fp8_scale", 1) * fraction;
+    r->gemm_fp4 = vs_num_or(d->compute.fp4_flops, peak) * number(s, "gemm_fp4_scale", 1) * fraction;
     r->gemm_fp32 = number(s, "gemm_fp32_fraction", a->gemm_fp32_fraction.value) * fp32;
     r->attention = number(s, "attention_fraction", a->attention_fraction.value) * peak;
     r->naive_attention =
@@ -151,20 +152,15 @@ static void peer_rates(struct vs_rates *r, const struct source *s, const struct 
     double rank_s = number(s, "collective_rank_s", 0);
     if (peer <= 0)
         rank_s = number(s, "collective_staged_rank_s", rank_s);
-    r->collective_s = number(s, "collective_s", 0) + (r->ranks - 1) * rank_s;
+    r->collective_s = number(s, "collective_s", 0);
+    r->rank_s = rank_s;
 }
 
-/* Ranks of a node that work on the host at the same time: those that share the layers of one
- * sequence, and all that train. The one that is simulated has its part of processor, memory and
- * storage. */
-static double ranks_on_host(const struct vs_rates *r, const struct vs_case *c) {
-    bool at_once = c->task == VS_TASK_TRAIN || vs_count(&c->axes, VS_AXIS_TP) > 1;
-    return at_once ? r->node_ranks : 1;
-}
-
+/* Equal ranks work on their host at the same time: the one that is simulated has its part of
+ * processor, memory and storage. */
 static void host_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
     const struct vs_host *h = c->machine->host;
-    double bandwidth = h->bandwidth_bytes_per_s.value, ranks = ranks_on_host(r, c);
+    double bandwidth = h->bandwidth_bytes_per_s.value, ranks = vs_node_ranks(c);
     double read = vs_num_or(h->measured_bytes_per_s, bandwidth * h->read_fraction.value) / ranks;
     r->capacity[VS_PART_HOST_MEMORY] =
         c->machine->unified ? r->capacity[VS_PART_MEMORY] : bandwidth / ranks;
@@ -221,7 +217,8 @@ static void compute(struct vs_cost *cost, const struct vs_rates *r, double flops
 }
 
 static double gemm_rate(const struct vs_rates *r, const struct vs_op *op) {
-    return op->fp8    ? r->gemm_fp8
+    return op->fp4    ? r->gemm_fp4
+           : op->fp8  ? r->gemm_fp8
            : op->fp32 ? r->gemm_fp32
                       : r->gemm[op->type ? op->type->class_of : VS_CLASS_FLOAT];
 }
@@ -262,7 +259,8 @@ static void matrices(struct vs_cost *cost, const struct vs_rates *r, const struc
         gemv(cost, r, op);
     } else {
         need(cost, VS_PART_MEMORY, op->bytes / r->stream_fraction);
-        compute(cost, r, op->flops, gemm_rate(r, op));
+        double share = op->efficiency > 0 ? op->efficiency : 1;
+        compute(cost, r, op->flops, gemm_rate(r, op) * share);
     }
     if (r->ridge)
         round_ridge(cost, r);
@@ -281,20 +279,63 @@ static void copy(struct vs_cost *cost, const struct vs_rates *r, const struct vs
     need(cost, VS_PART_HOST_MEMORY, op->bytes);
 }
 
-/* Rings over all ranks, over the ranks that share one copy, or over those that hold the same shard.
- * A group within a node has the node's bus to itself; rings between nodes run side by side and
- * share the network, each with its shard. */
-static void collective(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+static double lesser(double a, double b) { return a < b ? a : b; }
+
+/* Bytes of the slower bus, which the resource stands for, that take as long as `bytes` inside a
+ * node. */
+static double inside_node(const struct vs_rates *r, double bytes) {
+    return bytes * r->capacity[VS_PART_PEER] / r->node_bus;
+}
+
+/* A ring inside a node has the node's bus to itself. Rings between nodes whose members stand
+ * `stride` ranks apart run side by side, and share the network: as many as a node has ranks between
+ * two members. */
+static void ring(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
     double turns = op->kind == VS_WORK_ALL_REDUCE ? 2 : 1;
-    double group = op->group > 0 ? op->group : r->ranks;
-    double among = op->replicas ? r->ranks / group : group;
-    double bytes = op->bytes;
-    if (op->replicas)
-        bytes *= (group < r->node_ranks ? group : r->node_ranks) / group;
-    else if (group <= r->node_ranks)
-        bytes *= r->capacity[VS_PART_PEER] / r->node_bus;
+    double members = op->ring.members > 0 ? op->ring.members : r->ranks;
+    double stride = op->ring.stride > 0 ? op->ring.stride : 1;
+    double bytes = turns * op->bytes * (members - 1) / members;
+    bool inside = members * stride <= r->node_ranks;
+    cost->latency_s += r->collective_s + (members - 1) * r->rank_s;
+    need(cost, VS_PART_PEER,
+         inside ? inside_node(r, bytes) : bytes * lesser(stride, r->node_ranks));
+}
+
+static double power(double x, double exponent) {
+    double y = 1;
+    for (int i = 0; i < (int)exponent; i++)
+        y *= x;
+    return y;
+}
+
+/* All to all of vectors, each with so many copies for members drawn evenly: each member keeps its
+ * own part, sends some inside the node, and shares the network with the node's other ranks for the
+ * rest: one copy to each other node that has one of the members, from where it is handed on
+ * (DeepEP, and Megatron-LM's flex dispatcher). Both go at the same time. */
+static void all_to_all(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+    double members = op->ring.members > 0 ? op->ring.members : r->ranks;
+    double near = lesser(members, r->node_ranks);
+    double inside = inside_node(r, op->bytes * (near - 1) / members);
+    double nodes = members / near, vectors = op->copies > 0 ? op->bytes / op->copies : 0;
+    double outside = vectors * (nodes - 1) * (1 - power(1 - 1 / nodes, op->copies)) * r->node_ranks;
+    cost->latency_s += r->collective_s + (members - 1) * r->rank_s;
+    need(cost, VS_PART_PEER, inside > outside ? inside : outside);
+}
+
+/* All ranks of a node send to ranks of the next group at the same time. */
+static void send_on(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+    bool inside = 2.0 * op->ring.stride <= r->node_ranks;
     cost->latency_s += r->collective_s;
-    need(cost, VS_PART_PEER, turns * bytes * (among - 1) / among);
+    need(cost, VS_PART_PEER,
+         inside ? inside_node(r, op->bytes) : op->bytes * lesser(op->ring.stride, r->node_ranks));
+}
+
+static void attention(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+    double rate = op->fp32                              ? r->gemm_fp32
+                  : op->kind == VS_WORK_NAIVE_ATTENTION ? r->naive_attention
+                                                        : r->attention;
+    need(cost, VS_PART_MEMORY, op->bytes / r->stream_fraction);
+    compute(cost, r, op->flops, rate);
 }
 
 static enum vs_part host_memory(const struct vs_rates *r) {
@@ -320,11 +361,7 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         break;
     case VS_WORK_ATTENTION:
     case VS_WORK_NAIVE_ATTENTION:
-        need(&cost, VS_PART_MEMORY, op->bytes / r->stream_fraction);
-        compute(&cost, r, op->flops,
-                op->fp32                              ? r->gemm_fp32
-                : op->kind == VS_WORK_NAIVE_ATTENTION ? r->naive_attention
-                                                      : r->attention);
+        attention(&cost, r, op);
         break;
     case VS_WORK_KV_READ:
     case VS_WORK_KV_READ_NAIVE:
@@ -350,7 +387,13 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         break;
     case VS_WORK_GATHER:
     case VS_WORK_ALL_REDUCE:
-        collective(&cost, r, op);
+        ring(&cost, r, op);
+        break;
+    case VS_WORK_ALL_TO_ALL:
+        all_to_all(&cost, r, op);
+        break;
+    case VS_WORK_SEND:
+        send_on(&cost, r, op);
         break;
     case VS_WORK_HOP:
         need(&cost, VS_PART_H2D, op->bytes * r->hop_slowdown);

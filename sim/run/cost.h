@@ -44,7 +44,7 @@ struct vs_cost {
 struct vs_rates {
     double capacity[VS_PART_COUNT];
     double gemm[VS_CLASS_COUNT]; /* FLOP/s that kernels on weights of a type class reach */
-    double gemm_fp32, gemm_fp8, attention, naive_attention; /* FLOP/s that kernels reach */
+    double gemm_fp32, gemm_fp8, gemm_fp4, attention, naive_attention; /* FLOP/s of kernels */
     double read_fraction[VS_CLASS_COUNT]; /* by class of the weights that are read */
     double stream_fraction;
     double dequant_fraction[VS_CLASS_COUNT]; /* by class of the type that is unpacked */
@@ -55,8 +55,9 @@ struct vs_rates {
     double kernel_s, launch_s;
     double fault_s;        /* of the driver, for a batch of faults on managed pages */
     double fault_pages[2]; /* that a batch serves: of kernels that stream, of matrix products */
-    double ranks, collective_s;  /* of a collective: participants, start */
-    double node_ranks, node_bus; /* participants inside a node, and the bus that they have there */
+    double ranks;          /* all devices */
+    double collective_s, rank_s; /* of a collective: its start, and each further member's turn */
+    double node_ranks, node_bus; /* devices of a node, and the bus that they have there */
     double queue_depth; /* launches that a stream holds before the host must wait; 0 = any number */
     bool ridge;         /* GEMMs reach neither limit where both are near */
     double hop_slowdown; /* from device to device through the host, against a copy to one device */

@@ -18,6 +18,17 @@ static vs_activity add(struct vs_executor *x, const struct vs_unit *unit, enum v
                                                          .after_count = after_count});
 }
 
+vs_activity vs_add_timed(struct vs_executor *x, size_t device, double seconds, vs_activity after) {
+    const struct vs_cost cost = {.latency_s = seconds};
+    return add(x, &x->units[device], VS_LANE_COMPUTE, &cost, &after, after != VS_NONE);
+}
+
+vs_activity vs_add_operation(struct vs_executor *x, const struct vs_op *op, vs_activity after) {
+    const struct vs_unit *unit = &x->units[op->device];
+    struct vs_cost cost = vs_cost(&unit->rates, op);
+    return add(x, unit, op->lane, &cost, &after, after != VS_NONE);
+}
+
 static vs_activity add_move(struct vs_executor *x, unsigned device, enum vs_lane lane,
                             uint64_t bytes, double driver_s, vs_activity after) {
     const struct vs_unit *u = &x->units[device];

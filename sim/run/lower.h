@@ -49,6 +49,7 @@ struct vs_queued {
 /* A device as the executor sees it. */
 struct vs_unit {
     char name[8]; /* "gpu0" */
+    size_t like; /* the unit that stands for it: itself, or one whose pool is walked in its place */
     struct vs_rates rates;
     vs_resource part[VS_PART_COUNT]; /* parts and lanes of the host are the same for all devices */
     vs_stream lane[VS_LANE_COUNT];
@@ -64,7 +65,9 @@ struct vs_executor {
     size_t unit_count;
     bool rounds_pinned;                   /* page-locked requests grow to a power of two */
     struct vs_pool *pools[VS_HOME_COUNT]; /* with unified memory all but storage are one */
-    VS_VEC(vs_block) held;                /* per buffer of the plan */
+    VS_VEC(vs_block) held;   /* per buffer of the plan, and again per slot beyond the first */
+    vs_buffer_id slots_from; /* buffers from here on exist once to a slot */
+    uint32_t slot, slots;    /* the current one, and how many there are */
     VS_VEC(struct vs_moved) moved;
     bool pages; /* the plan has managed buffers: pages may move */
 
@@ -99,6 +102,18 @@ struct vs_executor {
 bool vs_executor_init(struct vs_executor *x, const struct vs_plan *plan, struct vs_err *err);
 void vs_executor_release(struct vs_executor *x);
 
+/* Phases that run several times at once (micro-batches on their way through a pipeline): buffers
+ * from `first` on exist once to a slot, and walks act on those of x->slot. Call before they are
+ * walked, behind the last emission. */
+bool vs_executor_slots(struct vs_executor *x, vs_buffer_id first, uint32_t slots,
+                       struct vs_err *err);
+
+/* For schedules of phases that were timed, between vs_des_reset and vs_des_run: an activity that
+ * occupies a device for so long, and a single operation; `after` may be VS_NONE. VS_NONE when
+ * memory runs out. */
+vs_activity vs_add_timed(struct vs_executor *x, size_t device, double seconds, vs_activity after);
+vs_activity vs_add_operation(struct vs_executor *x, const struct vs_op *op, vs_activity after);
+
 /* Memory actions of a phase. After the first OOM the pools have no ceiling; with `stop` the walk
  * ends there. */
 bool vs_walk(struct vs_executor *x, const struct vs_phase *phase, bool stop, struct vs_err *err);
@@ -120,6 +135,9 @@ const char *vs_lane_name(struct vs_arena *arena, const struct vs_unit *unit, enu
 /* Of lower_record.c, for a timeline: the phase that was timed last, which began at `from_s`. */
 void vs_record_release(struct vs_executor *x);
 bool vs_record(struct vs_executor *x, const struct vs_phase *phase, double from_s, double repeats);
+/* A phase that is one activity of a device, such as a step of a pipeline's stage. */
+bool vs_record_whole(struct vs_executor *x, size_t device, const char *kind, const char *what,
+                     vs_activity activity);
 
 /* Of lower_levels.c, for a timeline: a walk begins; an operation's actions were done; the phase was
  * timed, from `from_s` to `end_s`. */

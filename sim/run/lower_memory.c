@@ -9,9 +9,7 @@
 static uint64_t host_capacity(const struct vs_plan *plan) {
     const struct vs_machine *m = plan->c->machine;
     double bytes = vs_num_or(m->host->ram_bytes, 0) - vs_num_or(m->host->reserved_bytes, 0);
-    double per_node = vs_node_devices(plan->c);
-    double sharers = plan->ranks < per_node ? plan->ranks : per_node;
-    return bytes > 0 ? (uint64_t)(bytes / sharers) : 0;
+    return bytes > 0 ? (uint64_t)(bytes / vs_node_ranks(plan->c)) : 0;
 }
 
 /* The limit of a unified memory is the GPU driver's: where the CPU holds and computes everything,
@@ -100,13 +98,14 @@ static bool make_unit(struct vs_executor *x, size_t device) {
 
 static bool make_units(struct vs_executor *x) {
     const struct vs_case *c = x->plan->c;
-    size_t n = c->machine->device_count > 0 && x->plan->ranks < 2 ? c->machine->device_count : 1;
+    size_t n = vs_devices_written(x->plan);
     x->units = VS_NEW_ARRAY(x->plan->arena, struct vs_unit, n);
     if (!x->units || n > VS_DEVICES_PLANNED)
         return false;
     x->unit_count = n;
     for (size_t d = 0; d < n; d++) {
         snprintf(x->units[d].name, sizeof x->units[d].name, "gpu%u", (unsigned)d % 1000);
+        x->units[d].like = d;
         vs_rates_init(&x->units[d].rates, c, d);
         if (!make_unit(x, d))
             return false;
@@ -150,15 +149,22 @@ static uint64_t size_in_pool(const struct vs_executor *x, const struct vs_buffer
     return rounds ? power_of_two(b->bytes) : b->bytes;
 }
 
+static vs_block *held_at(struct vs_executor *x, vs_buffer_id id) {
+    if (x->slot == 0 || id < x->slots_from)
+        return &x->held.at[id];
+    size_t own = x->plan->buffers.count - x->slots_from;
+    return &x->held.at[id + x->slot * own];
+}
+
 static enum vs_pool_result take(struct vs_executor *x, vs_buffer_id id) {
     const struct vs_buffer *b = &x->plan->buffers.at[id];
     struct vs_pool *pool = x->pools[b->home];
     if (b->managed)
-        return vs_pool_alloc_managed(pool, b->bytes, (enum vs_tag)b->tag, &x->held.at[id]);
+        return vs_pool_alloc_managed(pool, b->bytes, (enum vs_tag)b->tag, held_at(x, id));
     if (b->raw)
-        return vs_pool_alloc_raw(pool, b->bytes, (enum vs_tag)b->tag, &x->held.at[id]);
+        return vs_pool_alloc_raw(pool, b->bytes, (enum vs_tag)b->tag, held_at(x, id));
     return vs_pool_alloc_on(pool, b->stream, size_in_pool(x, b), (enum vs_tag)b->tag,
-                            &x->held.at[id]);
+                            held_at(x, id));
 }
 
 static void note_oom(struct vs_executor *x, const struct vs_phase *phase, vs_op_id op,
@@ -187,10 +193,10 @@ static bool note_moved(struct vs_executor *x, vs_op_id op, unsigned home, uint64
 
 /* A temporary beside a buffer that is held: taken and given back at once. */
 static enum vs_pool_result take_beside(struct vs_executor *x, vs_buffer_id id) {
-    vs_block held = x->held.at[id];
+    vs_block held = *held_at(x, id);
     enum vs_pool_result result = take(x, id);
-    vs_pool_release_block(x->pools[x->plan->buffers.at[id].home], x->held.at[id]);
-    x->held.at[id] = held;
+    vs_pool_release_block(x->pools[x->plan->buffers.at[id].home], *held_at(x, id));
+    *held_at(x, id) = held;
     return result;
 }
 
@@ -205,24 +211,24 @@ static bool act(struct vs_executor *x, const struct vs_phase *phase, vs_op_id op
         result = take(x, id);
         break;
     case VS_MEM_GIVE:
-        vs_pool_release_block(x->pools[home], x->held.at[id]);
-        x->held.at[id] = 0;
+        vs_pool_release_block(x->pools[home], *held_at(x, id));
+        *held_at(x, id) = 0;
         return true;
     case VS_MEM_RETIRE:
-        vs_pool_retire(x->pools[x->plan->buffers.at[id].home], x->held.at[id]);
-        x->held.at[id] = 0;
+        vs_pool_retire(x->pools[home], *held_at(x, id));
+        *held_at(x, id) = 0;
         return true;
     case VS_MEM_ENSURE:
-        result = x->held.at[id] == 0 ? take(x, id) : VS_POOL_OK;
+        result = *held_at(x, id) == 0 ? take(x, id) : VS_POOL_OK;
         break;
     case VS_MEM_ACCUMULATE:
-        result = x->held.at[id] == 0 ? take(x, id) : take_beside(x, id);
+        result = *held_at(x, id) == 0 ? take(x, id) : take_beside(x, id);
         break;
     case VS_MEM_TOUCH:
-        vs_pool_touch(x->pools[home], x->held.at[id], VS_TOUCH_FRONT, a->bytes, &in, &out);
+        vs_pool_touch(x->pools[home], *held_at(x, id), VS_TOUCH_FRONT, a->bytes, &in, &out);
         break;
     case VS_MEM_DRAW:
-        vs_pool_touch(x->pools[home], x->held.at[id], VS_TOUCH_SPREAD, a->bytes, &in, &out);
+        vs_pool_touch(x->pools[home], *held_at(x, id), VS_TOUCH_SPREAD, a->bytes, &in, &out);
         break;
     }
     if (result == VS_POOL_NOMEM)
@@ -236,6 +242,8 @@ static bool act(struct vs_executor *x, const struct vs_phase *phase, vs_op_id op
 
 static bool hold_table(struct vs_executor *x, struct vs_err *err) {
     size_t n = x->plan->buffers.count;
+    if (x->slots > 1)
+        n += (x->slots - 1) * (n - x->slots_from);
     if (n > x->held.count) {
         if (!vs_vec_reserve(&x->held, n - x->held.count))
             return vs_err_nomem(err);
@@ -243,6 +251,13 @@ static bool hold_table(struct vs_executor *x, struct vs_err *err) {
         x->held.count = n;
     }
     return true;
+}
+
+bool vs_executor_slots(struct vs_executor *x, vs_buffer_id first, uint32_t slots,
+                       struct vs_err *err) {
+    x->slots_from = first;
+    x->slots = slots;
+    return hold_table(x, err);
 }
 
 bool vs_walk(struct vs_executor *x, const struct vs_phase *phase, bool stop, struct vs_err *err) {

@@ -100,6 +100,21 @@ bool vs_record(struct vs_executor *x, const struct vs_phase *phase, double from_
     return end_s <= from_s || vs_vec_push(&x->phases, time);
 }
 
+bool vs_record_whole(struct vs_executor *x, size_t device, const char *kind, const char *what,
+                     vs_activity activity) {
+    const double tick_s = 1.0 / (double)VS_TIME_PER_S;
+    const struct vs_span span = {.device = x->units[device].name,
+                                 .stream = stream_name(VS_LANE_COMPUTE),
+                                 .kind = kind,
+                                 .what = what,
+                                 .layer = -1,
+                                 .start_s =
+                                     x->time_s + (double)vs_des_start(x->des, activity) * tick_s,
+                                 .end_s = x->time_s + (double)vs_des_end(x->des, activity) * tick_s,
+                                 .first_wait = x->waits.count};
+    return vs_vec_push(&x->spans, span);
+}
+
 void vs_record_release(struct vs_executor *x) {
     vs_vec_release(&x->spans);
     vs_vec_release(&x->waits);

@@ -4,8 +4,8 @@
 
 #include "base/json.h"
 #include "plan/generate.h"
+#include "plan/pipeline.h"
 #include "plan/startup.h"
-#include "plan/train.h"
 #include "run/point.h"
 #include "strategy/strategy.h"
 
@@ -265,10 +265,33 @@ static bool put_load(struct writing *s, struct vs_err *err) {
     return true;
 }
 
+/* Forward and backward of each chunk of a pipeline. */
+static bool put_chunks(struct writing *s, uint64_t count, struct vs_err *err) {
+    const struct vs_parallel *p = &s->plan.parallel;
+    bool ok = true;
+    for (uint32_t n = 0; ok && n < p->stages * p->chunks; n++) {
+        struct vs_chunk chunk = {0};
+        const struct vs_phase own = s->phase;
+        ok = vs_emit_chunk(&s->plan, n, &chunk, err);
+        s->phase = chunk.forward;
+        if (ok)
+            put_phase(s, count);
+        s->phase = chunk.backward;
+        if (ok)
+            put_phase(s, count);
+        s->phase = own;
+        vs_chunk_release(&chunk);
+    }
+    return ok;
+}
+
 static bool put_train(struct writing *s, struct vs_err *err) {
-    if (!vs_emit_micro_step(&s->plan, &s->phase, err))
+    uint64_t count = (uint64_t)vs_count(&s->plan.c->axes, VS_AXIS_ACCUM);
+    bool pipeline = s->plan.parallel.stages > 1 && !s->plan.parallel.naive;
+    if (pipeline ? !put_chunks(s, count, err) : !vs_emit_micro_step(&s->plan, &s->phase, err))
         return false;
-    put_phase(s, (uint64_t)vs_count(&s->plan.c->axes, VS_AXIS_ACCUM));
+    if (!pipeline)
+        put_phase(s, count);
     if (!vs_emit_optimizer_step(&s->plan, &s->phase, err))
         return false;
     put_phase(s, 1);

@@ -302,14 +302,10 @@ static bool add_up(struct drive *d, double load_s, struct vs_err *err) {
 
 static void report_speed(struct drive *d) {
     struct vs_simulation *s = d->s;
-    double *metrics = s->out->metrics, tokens = (double)d->out->tokens;
     if (s->x.out_of_memory || d->out->seconds <= 0)
         return;
-    s->main_s = d->out->seconds;
-    metrics[VS_METRIC_STEP_TIME_S] = d->out->seconds / (double)d->steps.count;
-    metrics[VS_METRIC_TRAIN_TPS] = s->plan.ranks * tokens / d->out->seconds;
-    metrics[VS_METRIC_MFU] = 6 * (double)s->c->model->params_active * tokens / d->out->seconds /
-                             s->x.units[0].rates.capacity[VS_PART_COMPUTE];
+    s->out->metrics[VS_METRIC_STEP_TIME_S] = d->out->seconds / (double)d->steps.count;
+    vs_report_training(s, (double)d->out->tokens, d->out->seconds);
 }
 
 /* ---- driver ---- */
@@ -446,6 +442,14 @@ bool vs_replay_steps(struct vs_arena *arena, const struct vs_request *request,
     if (c->task != VS_TASK_TRAIN)
         return vs_err_set(err, VS_ERR_INPUT, "--task %s has no use for a trace of training steps",
                           c->axes.at[VS_AXIS_TASK].text);
+    static const enum vs_axis DEALT[] = {VS_AXIS_PP, VS_AXIS_CP};
+    for (size_t i = 0; i < sizeof DEALT / sizeof *DEALT; i++)
+        if (vs_count(&c->axes, DEALT[i]) > 1)
+            return vs_err_set(err, VS_ERR_INPUT,
+                              "--%s %lld: a trace of training steps has micro-steps of any length, "
+                              "one after the other; expected 1",
+                              vs_axis_info(DEALT[i])->name,
+                              (long long)vs_count(&c->axes, DEALT[i]));
     bool ok = true;
     if (vs_step_trace_is_histogram(trace)) {
         uint64_t samples =

@@ -107,13 +107,22 @@ static bool double_up(struct search *s, int64_t bound, bool *open) {
     return true;
 }
 
+/* Ranks that share the tokens of a sample get equal parts, those of a ring two each. */
+static int64_t grain_of(const struct vs_case *c, enum vs_axis axis, int64_t asked) {
+    int64_t context = vs_count(&c->axes, VS_AXIS_CP), tensor = vs_count(&c->axes, VS_AXIS_TP);
+    int64_t unit = context > 1 ? 2 * context : 1, grain = asked > 0 ? asked : 1;
+    if (tensor > 1 && vs_is(&c->axes, VS_AXIS_SEQ_PARALLEL, "on"))
+        unit *= tensor;
+    return axis == VS_AXIS_SEQ ? (grain + unit - 1) / unit * unit : grain;
+}
+
 bool vs_point_search(struct vs_arena *scratch, const struct vs_case *c, enum vs_axis axis,
                      struct vs_search *found, struct vs_err *err) {
     struct search s = {.scratch = scratch,
                        .c = c,
                        .axis = axis,
                        .low = {.value = found->from},
-                       .grain = found->grain > 0 ? found->grain : 1,
+                       .grain = grain_of(c, axis, found->grain),
                        .reserve_bytes = found->reserve_bytes,
                        .err = err};
     bool open, fits;

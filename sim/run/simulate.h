@@ -24,6 +24,12 @@ bool vs_simulate(struct vs_arena *arena, const struct vs_case *c,
 /* Task drivers: everything behind the load phase. They stop at an OOM where only the fit is asked.
  */
 bool vs_drive_train(struct vs_simulation *s, struct vs_err *err);
+/* Speed and MFU of all devices, where one rank took `tokens` in `seconds`. */
+void vs_report_training(struct vs_simulation *s, double tokens, double seconds);
+/* Steps of a pipeline; *seconds: of a settled step, 0 where no time was asked for or it did not
+ * fit.
+ */
+bool vs_drive_pipeline(struct vs_simulation *s, double *seconds, struct vs_err *err);
 /* Training with the steps of options->steps. */
 bool vs_drive_steps(struct vs_simulation *s, struct vs_err *err);
 bool vs_drive_generate(struct vs_simulation *s, struct vs_err *err);

@@ -69,16 +69,21 @@ static bool time_of_oom(struct vs_simulation *s, struct step *step, struct vs_er
     return vs_time_phase(&s->x, &step->update, s->x.oom_index, 0, &seconds, err);
 }
 
+void vs_report_training(struct vs_simulation *s, double tokens, double seconds) {
+    double devices = (double)s->c->machine->device_count;
+    double speed = vs_train_copies(s->c->machine, &s->c->axes) * tokens / seconds;
+    s->out->metrics[VS_METRIC_TRAIN_TPS] = speed;
+    s->out->metrics[VS_METRIC_MFU] = 6 * (double)s->c->model->params_active * speed / devices /
+                                     s->x.units[0].rates.capacity[VS_PART_COMPUTE];
+    s->main_s = seconds;
+}
+
 static void report_speed(struct vs_simulation *s, double seconds) {
     const struct vs_values *axes = &s->c->axes;
     double tokens = (double)vs_train_seq(s->c) * (double)vs_count(axes, VS_AXIS_MICRO_BATCH) *
                     (double)accumulation(s);
-    double ranks = s->plan.ranks;
     s->out->metrics[VS_METRIC_STEP_TIME_S] = seconds;
-    s->out->metrics[VS_METRIC_TRAIN_TPS] = ranks * tokens / seconds;
-    s->out->metrics[VS_METRIC_MFU] = 6 * (double)s->c->model->params_active * tokens / seconds /
-                                     s->x.units[0].rates.capacity[VS_PART_COMPUTE];
-    s->main_s = seconds;
+    vs_report_training(s, tokens, seconds);
 }
 
 static bool emit_micro_steps(struct vs_simulation *s, struct step *step, struct vs_err *err) {
@@ -90,6 +95,12 @@ static bool emit_micro_steps(struct vs_simulation *s, struct step *step, struct 
 
 static bool drive(struct vs_simulation *s, struct step *step, struct vs_err *err) {
     double seconds;
+    if (s->plan.parallel.stages > 1 && !s->plan.parallel.naive) {
+        bool ok = vs_drive_pipeline(s, &seconds, err);
+        if (ok && seconds > 0)
+            report_speed(s, seconds);
+        return ok;
+    }
     if (!emit_micro_steps(s, step, err) || !vs_emit_optimizer_step(&s->plan, &step->update, err))
         return false;
     uint64_t before = vs_executor_state(&s->x);

@@ -1,10 +1,10 @@
 /* Activation checkpointing: which layers keep only their input and are run again in backward.
  *   full      every layer by itself
- *   every:K   each K-th layer by itself, the others keep everything
- *   op        every layer keeps its input and what its matrices and attention put out, except the
- *             last matrix, and runs the rest again
- *   sqrt      segments of about sqrt(layers) layers that keep one input between them
- * With --ckpt-offload cpu inputs wait in host memory: copied down behind the layer, up before its
+ *   selective every layer keeps all but what the core of attention makes from q, k and v, which
+ * runs again every:K   each K-th layer by itself, the others keep everything op        every layer
+ * keeps its input and what its matrices and attention put out, except the last matrix, and runs the
+ * rest again sqrt      segments of about sqrt(layers) layers that keep one input between them With
+ * --ckpt-offload cpu inputs wait in host memory: copied down behind the layer, up before its
  * backward. */
 #include "strategy/strategy.h"
 
@@ -51,6 +51,9 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     if (!check_offload(plan, err))
         return false;
     if (vs_is(axes, VS_AXIS_CKPT, "none"))
+        return true;
+    plan->checkpoint_attention = vs_is(axes, VS_AXIS_CKPT, "selective");
+    if (plan->checkpoint_attention)
         return true;
     plan->checkpoint_ops = vs_is(axes, VS_AXIS_CKPT, "op");
     if (vs_is(axes, VS_AXIS_CKPT, "full") || plan->checkpoint_ops) {

@@ -3,6 +3,7 @@
  *   amp         16-bit weights as bf16; fp32 weights: fp32 states, 16-bit casts
  *   mixed-*     16-bit weights and gradients, fp32 master and states   2 + 2 + 4 + 8
  *   mixed-fp8*  and mixed-mxfp8: as mixed-bf16, matrices of the layers multiplied in 8 bit
+ *   mixed-nvfp4 the same in 4 bit
  *   fp32        4 + 4 + 8
  * DeepSpeed updates flat copies of its own, in 16 bit too: 2 more bytes with bf16. Adapters are
  * fp32 (PEFT's autocast_adapter_dtype) unless the engine keeps them in the model's type. */
@@ -19,6 +20,16 @@ static bool check_fp8(const struct vs_case *c, bool fp8, struct vs_err *err) {
                      "--precision %s: %s has no 8-bit floating point; expected mixed-bf16 or a "
                      "device with fp8_flops",
                      c->axes.at[VS_AXIS_PRECISION].text, c->machine->hw);
+}
+
+static bool check_fp4(const struct vs_case *c, bool fp4, struct vs_err *err) {
+    if (!fp4 || vs_num_or(c->machine->devices[0]->compute.fp4_flops, 0) > 0)
+        return true;
+    return vs_err_at(
+        err, NULL, 0, 0,
+        "--precision %s: %s has no 4-bit floating point; expected mixed-fp8, mixed-bf16 "
+        "or a device with fp4_flops",
+        c->axes.at[VS_AXIS_PRECISION].text, c->machine->hw);
 }
 
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
@@ -47,7 +58,8 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     p->fp8 = vs_is(axes, VS_AXIS_PRECISION, "mixed-fp8") ||
              vs_is(axes, VS_AXIS_PRECISION, "mixed-fp8-row") ||
              vs_is(axes, VS_AXIS_PRECISION, "mixed-mxfp8");
-    return check_fp8(plan->c, p->fp8, err);
+    p->fp4 = vs_is(axes, VS_AXIS_PRECISION, "mixed-nvfp4");
+    return check_fp8(plan->c, p->fp8, err) && check_fp4(plan->c, p->fp4, err);
 }
 
 const struct vs_strategy vs_strategy_precision = {

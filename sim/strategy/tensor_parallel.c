@@ -2,7 +2,8 @@
  * outputs, o and down by their inputs, so that each rank ends attention and MLP with a part of a
  * sum, and an all-reduce follows each of both. Heads stay whole: with more ranks than KV heads some
  * ranks hold the same one. Embedding and head are split by the vocabulary; norms, the router and
- * projections to a latent are on every rank.
+ * projections to a latent are on every rank. In training the devices are several such groups, and
+ * backward adds up the gradients of the inputs that the ranks have in common.
  *
  * With --attn-dp (TensorRT-LLM's enable_attention_dp, SGLang's --enable-dp-attention) the ranks
  * share routed experts alone. All else is on every rank, which attends for requests of its own:
@@ -11,9 +12,8 @@
 
 #include "hw/machine.h"
 
-static uint32_t parts_of(const struct vs_plan *plan, const struct vs_tensor *t) {
+static uint32_t parts_of(const struct vs_plan *plan, const struct vs_tensor *t, uint32_t ranks) {
     const struct vs_model *m = plan->c->model;
-    uint32_t ranks = plan->ranks;
     if (plan->attention_dp && !vs_role_is_expert(t->role))
         return 1;
     switch (t->role) {
@@ -50,27 +50,30 @@ static bool check_heads(const struct vs_model *m, uint32_t ranks, struct vs_err 
 
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_case *c = plan->c;
+    bool train = c->task == VS_TASK_TRAIN;
     int64_t ranks = vs_count(&c->axes, VS_AXIS_TP);
     bool attention_dp = vs_is(&c->axes, VS_AXIS_ATTN_DP, "on");
-    if (c->task == VS_TASK_TRAIN || (ranks < 2 && !attention_dp))
+    if (ranks < 2 && !attention_dp)
         return true;
     if (attention_dp && (ranks < 2 || c->model->experts == 0))
         return vs_err_at(err, NULL, 0, 0,
                          "--attn-dp on with --tp %lld and %s: expected ranks of --tp that share "
                          "experts, from 2",
                          (long long)ranks, c->model->name);
-    if ((size_t)ranks != c->machine->device_count)
+    if (!train && (size_t)ranks != c->machine->device_count)
         return vs_err_at(err, NULL, 0, 0,
                          "--tp %lld on %s: found devices: %zu, expected as many as ranks (several "
                          "groups of ranks are not modelled)",
                          (long long)ranks, c->machine->hw, c->machine->device_count);
     if (!attention_dp && !check_heads(c->model, (uint32_t)ranks, err))
         return false;
-    plan->ranks = (uint32_t)ranks;
-    plan->tensor_parallel = true;
+    if (!train) {
+        plan->ranks = (uint32_t)ranks;
+        plan->tensor_parallel = true;
+    }
     plan->attention_dp = attention_dp;
     for (size_t i = 0; i < plan->weight_count; i++)
-        plan->weights[i].parts = parts_of(plan, plan->weights[i].tensor);
+        plan->weights[i].parts = parts_of(plan, plan->weights[i].tensor, (uint32_t)ranks);
     return true;
 }
 

@@ -1,4 +1,5 @@
-/* Data-parallel ranks, and what ZeRO and FSDP split over them: stage 1 optimizer states, 2
+/* Data-parallel ranks (those that share a sample hold the same weights, and count as such), and
+ * what ZeRO and FSDP split over them: stage 1 optimizer states, 2
  * gradients too, 3 weights too. One device shards nothing, whatever the stage. Units are gathered
  * before use; those that train get theirs one unit ahead in backward (FSDP's BACKWARD_PRE), frozen
  * ones just in time; engine files may say how many units and elements ahead. With --zero-group N
@@ -70,8 +71,8 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     if (c->task != VS_TASK_TRAIN)
         return true;
     plan->keeps_grads = vs_streq(vs_engine_rule(c->engine, "gradients", "freed"), "kept");
-    if (c->machine->device_count > 1)
-        plan->ranks = plan->shard_ranks = (uint32_t)c->machine->device_count;
+    plan->ranks = plan->shard_ranks =
+        (uint32_t)c->machine->device_count / (plan->parallel.tensor * plan->parallel.stages);
     if (!take_group(plan, stage, err))
         return false;
     if (plan->ranks < 2)

@@ -138,7 +138,8 @@ START_TEST(words) {
     for (size_t i = 0; i < sizeof WRONG / sizeof WRONG[0]; i++) {
         char message[120];
         (void)snprintf(message, sizeof message,
-                       "--x: found '%s', expected one of none, full, every:N, sqrt, op", WRONG[i]);
+                       "--x: found '%s', expected one of none, full, selective, every:N, sqrt, op",
+                       WRONG[i]);
         check_refused(VS_AXIS_CKPT, WRONG[i], message);
     }
 }

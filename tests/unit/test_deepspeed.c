@@ -118,6 +118,9 @@ START_TEST(micro_batch_follows) {
     o = sim_memory(TWO "--config tests/configs/deepspeed/zero1-sgd.json --ckpt-offload none "
                        "--grad-dtype fp32");
     ck_assert_str_eq(word_of(o, "accum"), "4"); /* 32 / (4 x 2) */
+    o = sim_memory("--hw h100-sxm --gpus 4 --cp 2 --model toy --task train --seq 64 --ckpt full "
+                   "--config tests/configs/deepspeed/zero2-offload.json");
+    ck_assert_str_eq(word_of(o, "micro-batch"), "2"); /* 4 ranks, of which 2 share each sample */
 }
 END_TEST
 

@@ -92,7 +92,7 @@ END_TEST
 
 START_TEST(bad_words) {
     check_refused("--sqe 1", false, "unknown option '--sqe'; nearest: --seq, --seed, --set");
-    check_refused("-seq 1", false, "unknown option '-seq'; nearest: --seq, --set, --hw");
+    check_refused("-seq 1", false, "unknown option '-seq'; nearest: --seq, --ep, --set");
     check_refused("stray", false, "unexpected word 'stray', expected an option");
     check_refused("--seq 1 2", false, "unexpected word '2', expected an option");
     check_refused("--seq", false, "--seq: found the end of the line, expected a value");

@@ -164,6 +164,12 @@ START_TEST(test_equal_steps_of_ranks) {
     const struct vs_outcome *run = sim_run(HF "--seq 512 --accum 2 --gpus 4");
     ck_assert_near(o->metrics[VS_METRIC_TRAIN_TPS], run->metrics[VS_METRIC_TRAIN_TPS], 1e-9);
     ck_assert_uint_eq(o->pools[0].peak_bytes, run->pools[0].peak_bytes);
+#define PAIRS                                                                                      \
+    "--hw a100-80g-sxm --gpus 4 --tp 2 --model toy --task train --engine megatron --accum 2 "
+    o = replay(PAIRS);
+    run = sim_run(PAIRS "--seq 512");
+    ck_assert_near(o->metrics[VS_METRIC_TRAIN_TPS], run->metrics[VS_METRIC_TRAIN_TPS], 1e-9);
+    ck_assert_near(o->metrics[VS_METRIC_MFU], run->metrics[VS_METRIC_MFU], 1e-9);
 }
 END_TEST
 

@@ -159,8 +159,6 @@ START_TEST(what_is_not_modelled) {
     sim_refused("--hw toy --model llama-3.2-11b-vision --task generate --weights fp16",
                 "cross-attention layers are not modelled yet");
     sim_refused("--hw toy --model qwen3.5-27b --task train", "linear-attention layers");
-    sim_refused("--hw toy --model mixtral-8x7b-v0.1 --task train",
-                "mixture-of-experts layers are not modelled yet for --task train");
 }
 END_TEST
 

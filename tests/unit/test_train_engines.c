@@ -81,12 +81,12 @@ START_TEST(groups_replicate) {
     for (size_t i = 0; i < phase.ops.count; i++) {
         const struct vs_op *op = &phase.ops.at[i];
         scattered += vs_streq(op->what, "reduce-scatter") ? op->bytes : 0;
-        summed += vs_streq(op->what, "all-reduce") && op->replicas ? op->bytes : 0;
+        summed += vs_streq(op->what, "all-reduce") && op->ring.stride == 4 ? op->bytes : 0;
         if (op->kind == VS_WORK_GATHER)
-            ck_assert_uint_eq(op->group, 4);
+            ck_assert_uint_eq(op->ring.members, 4);
     }
     ck_assert_double_eq(scattered, 2.0 * (double)P);
-    ck_assert_double_eq(summed, scattered);
+    ck_assert_double_eq_tol(summed, scattered / 4, 100);
     ck_assert_uint_eq(
         lasting(DEEPSPEED "--zero 3 --zero-group 8 --zero-persist 0", VS_TAG_WEIGHTS, true, ""),
         2 * P / 8);
@@ -110,16 +110,18 @@ START_TEST(gradients_summed_once) {
 }
 END_TEST
 
-/* A ring of 4 inside a node of 8 moves 3/4 of the array at the node's bus; between the two groups
- * each rank sums its quarter over two, and four rings share the bus. */
+/* A ring of 4 inside a node of 8 moves 3/4 of the array at the node's bus, and so do rings whose
+ * members stand 4 apart: each rank has its own way to the switch. Between nodes rings that stand
+ * side by side share the network. */
 START_TEST(collectives_of_groups) {
     struct vs_rates r;
     vs_rates_init(&r, sim_case(DEEPSPEED "--zero 3 --zero-group 4"), 0);
-    const struct vs_op inside = {.kind = VS_WORK_GATHER, .bytes = 8e9, .group = 4};
-    const struct vs_op across = {
-        .kind = VS_WORK_ALL_REDUCE, .bytes = 8e9, .group = 4, .replicas = true};
+    const struct vs_op inside = {.kind = VS_WORK_GATHER, .bytes = 8e9, .ring = {4, 1}};
+    const struct vs_op apart = {.kind = VS_WORK_ALL_REDUCE, .bytes = 8e9, .ring = {2, 4}};
+    const struct vs_op across = {.kind = VS_WORK_ALL_REDUCE, .bytes = 8e9, .ring = {2, 8}};
     ck_assert_double_eq(vs_cost(&r, &inside).needs[0].amount, 6e9);
-    ck_assert_double_eq(vs_cost(&r, &across).needs[0].amount, 2 * 8e9 / 2);
+    ck_assert_double_eq(vs_cost(&r, &apart).needs[0].amount, 8e9);
+    ck_assert_double_eq(vs_cost(&r, &across).needs[0].amount, 8 * 8e9);
 }
 END_TEST
 
