@@ -1,6 +1,7 @@
 /* Chrome trace-event JSON: devices and the host are processes, their streams are threads, what an
  * operation waited for on another stream is a flow, memory by tag and the use of links are
- * counters. One event a line. Times are whole nanoseconds, printed as microseconds. */
+ * counters. A server is a process with its steps, its queue and its cache. One event a line. Times
+ * are whole nanoseconds, printed as microseconds. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "base/vec.h"
 #include "report/common.h"
 #include "report/report.h"
+#include "run/replayed.h"
 
 /* More than a viewer takes with ease: of a longer run the longest operations are shown. */
 enum { SPANS_MOST = 60000 };
@@ -273,6 +275,54 @@ static void put_link(struct trace *t, const struct stream *stream) {
         put_use(t, rate, until, 0);
 }
 
+/* A step, or several with what they come to together. */
+static void put_stretch(struct trace *t, size_t process, const struct vs_server_stretch *s,
+                        int64_t start_ns, int64_t end_ns) {
+    const char *what = s->prompt_tokens <= 0 ? "decode"
+                       : s->decoded <= 0     ? "prompts"
+                                             : "prompts and decode";
+    begin(t, "X", process);
+    vs_text_add(t->out, ", \"tid\": 1");
+    put_time(t, "ts", start_ns);
+    put_time(t, "dur", end_ns - start_ns);
+    vs_text_printf(t->out, ", \"cat\": \"server\", \"name\": \"%s\"", what);
+    vs_text_printf(t->out,
+                   ", \"args\": {\"steps\": %" PRIu64
+                   ", \"prompt tokens\": %.0f, \"output tokens\": %.0f}}",
+                   s->steps, s->prompt_tokens, s->out_tokens);
+}
+
+static void put_server_counters(struct trace *t, size_t process, int64_t ns, double running,
+                                double waiting, double kv_percent) {
+    begin(t, "C", process);
+    put_time(t, "ts", ns);
+    vs_text_printf(t->out,
+                   ", \"name\": \"requests\", \"args\": {\"running\": %.4g, \"waiting\": %.4g}}",
+                   running, waiting);
+    begin(t, "C", process);
+    put_time(t, "ts", ns);
+    vs_text_printf(t->out, ", \"name\": \"KV cache in use, %%\", \"args\": {\"in use\": %.4g}}",
+                   kv_percent);
+}
+
+static void put_server(struct trace *t) {
+    const struct vs_replayed *r = t->outcome->replayed;
+    if (!r || r->stretch_count == 0)
+        return;
+    const size_t process = RUN_PROCESS + ++t->processes;
+    put_label(t, "process_name", process, 0, "server");
+    put_label(t, "thread_name", process, 1, "steps");
+    for (size_t i = 0; i < r->stretch_count; i++) {
+        const struct vs_server_stretch *s = &r->stretches[i];
+        const int64_t start_ns = nanoseconds(r->start_s + s->from_s);
+        if (s->steps > 0)
+            put_stretch(t, process, s, start_ns, nanoseconds(r->start_s + s->to_s));
+        put_server_counters(t, process, start_ns, s->running, s->waiting, s->kv_from);
+    }
+    const struct vs_server_stretch *last = &r->stretches[r->stretch_count - 1];
+    put_server_counters(t, process, nanoseconds(r->start_s + last->to_s), 0, 0, last->kv_to);
+}
+
 /* The shortest that is shown, so that not too many are; how many are not. */
 static size_t sample(struct trace *t) {
     size_t kept = t->outcome->span_count;
@@ -302,6 +352,9 @@ void vs_report_timeline(struct vs_text *out, const struct vs_outcome *outcome) {
     if (left_out > 0)
         vs_text_printf(&title, " (sampled: %zu operations shorter than %.3f us are left out)",
                        left_out, (double)t.least_ns / 1000);
+    if (outcome->replayed && outcome->replayed->resolution_s > 0)
+        vs_text_printf(&title, " (sampled: steps of the server shorter than %.4g ms are joined)",
+                       1000 * outcome->replayed->resolution_s);
     vs_text_add(out, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
     put_label(&t, "process_name", RUN_PROCESS, 0, vs_text_str(&title));
     put_label(&t, "thread_name", RUN_PROCESS, 1, "phases");
@@ -311,6 +364,7 @@ void vs_report_timeline(struct vs_text *out, const struct vs_outcome *outcome) {
         if (duration(&outcome->spans[i]) >= t.least_ns)
             put_span(&t, &outcome->spans[i]);
     put_counters(&t);
+    put_server(&t);
     vs_text_add(out, "\n]}\n");
     out->failed = out->failed || title.failed;
     vs_text_release(&title);

@@ -194,9 +194,8 @@ static bool note_levels(struct replay *r, const struct device *d) {
     struct vs_pool_stats stats = vs_pool_stats(d->pool);
     const struct vs_level allocated = {
         .at_s = r->now_s, .pool = d->live_name, .bytes = stats.allocated_bytes};
-    const struct vs_level reserved = {.at_s = r->now_s,
-                                      .pool = d->out.pool,
-                                      .bytes = stats.reserved_bytes + stats.raw_bytes};
+    const struct vs_level reserved = {
+        .at_s = r->now_s, .pool = d->out.pool, .bytes = stats.reserved_bytes + stats.raw_bytes};
     return !r->timeline ||
            (vs_vec_push(&r->levels, allocated) && vs_vec_push(&r->levels, reserved));
 }
