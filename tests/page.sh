@@ -106,6 +106,12 @@ fi
 page run run --hw rtx4090 --workload qlora70b --engine hf
 page none --hw rtx3060 --workload qlora70b --ram 8GiB
 page machines --hw rtx3060,rtx4090,m2-ultra --workload chat8b
+page replay replay --trace llmservingsim_sharegpt_llama3.1-8b_300_lengths.jsonl --hw rtx4090 --model llama-3.1-8b \
+    --engine vllm --ctx 32768
+if [ "$(grep -o '<svg' "$tmp/replay.dom" | wc -l)" -ne 4 ] || grep -q '<section id="served-part" hidden' "$tmp/replay.dom"; then
+    echo "page: a replay shows its speed, its memory, its latencies and its server, each as a picture" >&2
+    exit 1
+fi
 page odd run --hw rtx4090 --workload chat8b --override-tensor '<script>alert(1)</script>=CPU'
 if grep -q '<script>alert' "$tmp/odd.html" "$tmp/odd.dom"; then
     echo "page: a name became code" >&2

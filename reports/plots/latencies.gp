@@ -5,7 +5,7 @@
 load "style.gpi"
 
 title = "Latencies"
-remark = "a curve passes through the time within which that part of the requests stays; marks: 50, 90 and 99 %"
+remark = "a curve passes through the time within which that part of the requests stays; marks: 50, 90 and 99 %" . (latencies_each > 1 ? sprintf("; one request of %d", latencies_each) : "")
 set tmargin at screen from_top(96)
 set bmargin at screen from_top(height_px - 72)
 set yrange [0:100]

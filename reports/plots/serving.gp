@@ -5,7 +5,7 @@
 load "style.gpi"
 
 title = "The server over time"
-remark = moments_each > 1 ? sprintf("one row of %d is drawn", moments_each) : "one row for each interval of the replay"
+remark = moments_each > 1 ? sprintf("one row of %d is drawn", moments_each) : moments_mean > 0 ? sprintf("means over intervals of %s %s", number(moments_mean * time_scale(moments_mean)), time_unit(moments_mean)) : "one row for each interval of the replay"
 top_px(p) = 96 + (p - 1) * 182
 set lmargin at screen px(90)
 set rmargin at screen px(width_px - 170)

@@ -82,15 +82,17 @@ static void put_found(struct vs_text *out, const struct vs_profile *profile) {
         const struct vs_found *f = &profile->found[i];
         struct vs_text value = {0};
         put_value(&value, f->path, f->fitted.value);
-        vs_text_printf(out, "  %-30s %-14s", f->path, vs_text_str(&value));
         if (f->fitted.used > 1)
-            vs_text_printf(out, " +-%5.1f %%  %zu repetitions, %zu outliers",
-                           100 * f->fitted.half / f->fitted.value, f->fitted.used,
-                           f->fitted.outliers);
+            vs_text_printf(out, "  %-30s %-14s +-%5.1f %%  %zu repetitions, %zu outliers", f->path,
+                           vs_text_str(&value), 100 * f->fitted.half / f->fitted.value,
+                           f->fitted.used, f->fitted.outliers);
+        else
+            vs_text_printf(out, "  %-30s %s", f->path, vs_text_str(&value));
         vs_text_add(out, "\n");
         out->failed = out->failed || value.failed;
         vs_text_release(&value);
     }
+    vs_text_add(out, "  +-: half of the 95 % interval\n");
     for (size_t i = 0; i < profile->note_count; i++)
         vs_text_printf(out, "  note: %s\n", profile->notes[i]);
 }

@@ -176,7 +176,13 @@ static const char *tasks_of(const struct vs_axis_info *info) {
     return train ? "train" : serve ? "generate, serve" : "generate";
 }
 
-static const char *values_of(const struct vs_axis_info *info) {
+static bool takes_format(enum vs_axis axis) {
+    return axis == VS_AXIS_WEIGHTS || axis == VS_AXIS_WEIGHTS_EXPERTS || axis == VS_AXIS_KV ||
+           axis == VS_AXIS_KV_K || axis == VS_AXIS_KV_V;
+}
+
+static const char *values_of(enum vs_axis axis) {
+    const struct vs_axis_info *info = vs_axis_info(axis);
     switch (info->type) {
     case VS_TYPE_COUNT:
         return "N";
@@ -187,7 +193,7 @@ static const char *values_of(const struct vs_axis_info *info) {
     case VS_TYPE_REAL:
         return "X";
     case VS_TYPE_NAME:
-        return "NAME (list formats)";
+        return takes_format(axis) ? "NAME (list formats)" : "NAME";
     case VS_TYPE_WORD:
     case VS_TYPE_WORDS:
     case VS_TYPE_TEXT:
@@ -197,8 +203,9 @@ static const char *values_of(const struct vs_axis_info *info) {
 }
 
 /* "N, all, auto"; NULL when memory runs out. */
-static const char *all_values(struct vs_arena *arena, const struct vs_axis_info *info) {
-    const char *values = values_of(info);
+static const char *all_values(struct vs_arena *arena, enum vs_axis axis) {
+    const struct vs_axis_info *info = vs_axis_info(axis);
+    const char *values = values_of(axis);
     struct vs_text text = {0};
     vs_text_add(&text, values);
     if (values[0] != '\0' && info->words[0] != '\0')
@@ -214,7 +221,7 @@ static bool list_strategies(struct vs_cli *cli, struct vs_listing *listing, stru
         const struct vs_axis_info *info = vs_axis_info((enum vs_axis)i);
         if (!vs_streq(info->group, "strategy") && !vs_streq(info->group, "engine"))
             continue;
-        const char *values = all_values(cli->arena, info);
+        const char *values = all_values(cli->arena, (enum vs_axis)i);
         if (!values)
             return vs_err_nomem(err);
         const struct vs_cell cells[COUNT_OF(STRATEGY_COLUMNS)] = {

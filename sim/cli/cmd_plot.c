@@ -4,9 +4,8 @@
 
 static const struct vs_cli_option OPTIONS[] = {
     {NULL, VS_CLI_EACH, VS_CLI_AT(names), "FILE",
-     "results of sweep, run, limit or validate, JSON or CSV (a limit: JSON), or the CSV lists of a "
-     "replay; without one, a sweep "
-     "is run"},
+     "results of sweep, run, limit or validate, JSON or CSV, or the CSV lists of a replay; without "
+     "one, a sweep is run"},
     {"--out", VS_CLI_TEXT, VS_CLI_AT(plot), "DIR",
      "folder for the pictures, or one of them: DIR/NAME.svg, .png, .pdf (default: plots)"},
     {"--top", VS_CLI_POSITIVE, VS_CLI_AT(top), "N", "rows of bar charts (default 20)"},

@@ -1,13 +1,11 @@
 #include "base/units.h"
-#include "cli/cli.h"
+#include "cli/point.h"
 #include "report/report.h"
 #include "run/replay.h"
 #include "work/options.h"
 
 static const struct vs_cli_option OPTIONS[] = {
-    VS_CLI_JSON,
-    {"--markdown", VS_CLI_FLAG, VS_CLI_AT(markdown), NULL, "print Markdown instead of a table"},
-    VS_CLI_CSV,
+    VS_CLI_POINT_FORMS,
     {"--requests-csv", VS_CLI_TEXT, VS_CLI_AT(requests_csv), "FILE",
      "also write a row per request, in the order in which they end"},
     {"--series-csv", VS_CLI_TEXT, VS_CLI_AT(series_csv), "FILE",
@@ -26,8 +24,6 @@ static const struct vs_cli_option OPTIONS[] = {
      "most time between its tokens, on average"},
     {"--skip-bad", VS_CLI_FLAG, VS_CLI_AT(skip_bad), NULL,
      "leave out bad rows of the trace, and count them"},
-    {"--timeline", VS_CLI_TEXT, VS_CLI_AT(timeline), "FILE",
-     "also write what ran when, as Chrome trace-event JSON (opens in Perfetto)"},
     {"--fail-on-oom", VS_CLI_FLAG, VS_CLI_AT(fail_on_oom), NULL, "exit with 3 if it doesn't fit"},
     VS_CLI_QUIET,
     VS_CLI_THREADS,
@@ -93,33 +89,19 @@ static bool check_options(const struct vs_cli_values *v, enum vs_replay_kind kin
     return true;
 }
 
-static bool write_file(struct vs_cli *cli, const char *path,
-                       void (*make)(struct vs_text *, const struct vs_outcome *),
-                       const struct vs_outcome *outcome, struct vs_err *err) {
-    struct vs_text text = {0};
-    if (!path)
-        return true;
-    make(&text, outcome);
-    bool done = vs_cli_write(cli, path, &text, err);
-    vs_text_release(&text);
-    return done;
-}
-
 static bool run(struct vs_cli *cli, struct vs_err *err) {
     const struct vs_cli_values *values = &cli->values;
     const struct vs_outcome *outcome = NULL;
     struct vs_serve_options serve;
     enum vs_replay_kind kind;
     struct vs_request *request = VS_NEW(cli->arena, struct vs_request);
-    const struct vs_replay_options options = {
-        .run = {.timeline = values->timeline != NULL,
-                .remedies = true,
-                .intervals = true,
-                .serve = &serve},
+    struct vs_replay_options options = {
+        .run = vs_cli_point_options(cli),
         .steps = {.packed = values->packed,
                   .seed = values->seed > 0 ? (uint64_t)values->seed : 1,
                   .steps = (uint64_t)values->steps},
         .skip_bad = values->skip_bad};
+    options.run.serve = &serve;
     if (!request)
         return vs_err_nomem(err);
     if (!vs_cli_one_format(cli, err) || !read_options(values, &serve, err) ||
@@ -130,19 +112,8 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
         return false;
     vs_cli_wrote(cli, outcome->requests ? values->requests_csv : NULL);
     vs_cli_wrote(cli, outcome->requests ? values->series_csv : NULL);
-    if (!write_file(cli, values->steps_csv, vs_report_steps_csv, outcome, err) ||
-        !write_file(cli, values->csv, vs_report_run_csv, outcome, err) ||
-        !write_file(cli, values->timeline, vs_report_timeline, outcome, err))
-        return false;
-    const struct vs_report_style style = {.color = vs_cli_color()};
-    if (values->json)
-        vs_report_run_json(&cli->out, outcome);
-    else if (values->markdown)
-        vs_report_run_markdown(&cli->out, outcome);
-    else
-        vs_report_run_table(&cli->out, outcome, &style);
-    cli->oom = !outcome->fits;
-    return true;
+    return vs_cli_point_file(cli, values->steps_csv, vs_report_steps_csv, outcome, err) &&
+           vs_cli_point(cli, outcome, err);
 }
 
 const struct vs_command vs_command_replay = {

@@ -15,6 +15,12 @@ static int64_t days(int64_t year, int64_t month, int64_t day) {
            719468;
 }
 
+static int month_days(int year, int month) {
+    static const int DAYS[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return DAYS[month - 1] + (month == 2 && leap);
+}
+
 /* "03.9799600", or with the zone of UTC behind it. */
 static bool seconds(const char *text, int64_t *ns) {
     char digits[32];
@@ -33,8 +39,8 @@ static bool clock_time(const char *text, int64_t *ns) {
     int year, month, day, hour, minute, end = 0;
     int64_t second = 0;
     if (sscanf(text, "%4d-%2d-%2d %2d:%2d:%n", &year, &month, &day, &hour, &minute, &end) != 5 ||
-        end == 0 || year < 1971 || year > 2200 || month < 1 || month > 12 || day < 1 || day > 31 ||
-        hour < 0 || hour > 23 || minute < 0 || minute > 59)
+        end == 0 || year < 1971 || year > 2200 || month < 1 || month > 12 || day < 1 ||
+        day > month_days(year, month) || hour < 0 || hour > 23 || minute < 0 || minute > 59)
         return false;
     if (!seconds(text + end, &second))
         return false;

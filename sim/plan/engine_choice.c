@@ -160,8 +160,10 @@ bool vs_check_engine(struct vs_catalog *catalog, const struct vs_values *v,
     if (words.length == 0)
         vs_text_add(&words,
                     vs_axis_info(axis)->fallback[0] ? vs_axis_info(axis)->fallback : "nothing");
-    vs_err_at(err, NULL, 0, 0, "--%s %s: engine '%s' does not support it for %s; expected %s",
-              vs_axis_info(axis)->name, v->at[axis].text, engine->name, task, vs_text_str(&words));
+    vs_err_at(err, NULL, 0, 0, "--%s %s: engine '%s'%s%s does not support it for %s; expected %s",
+              vs_axis_info(axis)->name, v->at[axis].text, engine->name,
+              engine->release ? " as of " : "", engine->release ? engine->release : "", task,
+              vs_text_str(&words));
     vs_text_release(&words);
     return false;
 }

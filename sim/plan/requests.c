@@ -7,6 +7,16 @@ bool vs_requests_given(const struct vs_values *axes) {
            vs_given(axes, VS_AXIS_RATE) || vs_given(axes, VS_AXIS_TRACE);
 }
 
+static const enum vs_axis OF_ONE_BATCH[] = {VS_AXIS_BATCH, VS_AXIS_DEPTH};
+enum { OF_ONE_BATCH_COUNT = sizeof OF_ONE_BATCH / sizeof *OF_ONE_BATCH };
+
+bool vs_requests_without(const struct vs_values *axes, enum vs_axis axis) {
+    bool of_one_batch = false;
+    for (size_t i = 0; i < OF_ONE_BATCH_COUNT; i++)
+        of_one_batch |= OF_ONE_BATCH[i] == axis;
+    return of_one_batch && vs_requests_given(axes);
+}
+
 static bool refuse(struct vs_err *err, const char *axis, const char *value, const char *why) {
     return vs_err_at(err, NULL, 0, 0, "--%s %s %s", axis, value, why);
 }
@@ -38,7 +48,6 @@ bool vs_requests_take_trace(struct vs_values *axes, struct vs_err *err) {
 }
 
 bool vs_requests_check(const struct vs_values *axes, const char *task, struct vs_err *err) {
-    static const enum vs_axis OF_ONE_BATCH[] = {VS_AXIS_BATCH, VS_AXIS_DEPTH};
     if (!vs_streq(task, "serve") || !vs_requests_given(axes))
         return true;
     if (vs_given(axes, VS_AXIS_CONCURRENCY) && vs_given(axes, VS_AXIS_RATE) &&
@@ -55,7 +64,7 @@ bool vs_requests_check(const struct vs_values *axes, const char *task, struct vs
     if (vs_is(axes, VS_AXIS_KV_ALLOC, "dynamic"))
         return refuse(err, "kv-alloc", axes->at[VS_AXIS_KV_ALLOC].text,
                       "does not apply to requests; expected paged or contiguous");
-    for (size_t i = 0; i < sizeof OF_ONE_BATCH / sizeof *OF_ONE_BATCH; i++)
+    for (size_t i = 0; i < OF_ONE_BATCH_COUNT; i++)
         if (axes->origin[OF_ONE_BATCH[i]] >= VS_FROM_WORKLOAD)
             return refuse(err, vs_axis_info(OF_ONE_BATCH[i])->name, axes->at[OF_ONE_BATCH[i]].text,
                           "does not apply to requests; expected --concurrency or --requests");

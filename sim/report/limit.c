@@ -1,9 +1,8 @@
-/* The OOM points of a request: table, JSON, CSV. */
+/* The OOM points of a request: table, JSON. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
-#include "base/csv.h"
 #include "report/common.h"
 #include "report/report.h"
 #include "report/table.h"
@@ -139,26 +138,4 @@ void vs_report_limit_json(struct vs_text *out, const struct vs_limit *const *lim
     vs_json_end(&w, ']');
     vs_json_end(&w, '}');
     vs_text_add(out, "\n");
-}
-
-void vs_report_limit_csv(struct vs_text *out, const struct vs_limit *const *limits, size_t count) {
-    vs_text_add(out, "axis,value,open,not_monotone,model_maximum,peak_vram_gib,oom_pool,oom_phase,"
-                     "oom_operation,oom_tensor,oom_short_bytes\n");
-    for (size_t i = 0; i < count; i++) {
-        const struct vs_limit *limit = limits[i];
-        const struct vs_oom_outcome *oom = limit->beyond ? limit->beyond->oom : NULL;
-        char text[VS_UNIT_TEXT] = "";
-        vs_text_printf(out, "%s,%" PRId64 ",%d,%d,%" PRId64 ",", limit->axis, limit->value,
-                       limit->open, limit->not_monotone, limit->model_maximum);
-        if (limit->at && isfinite(limit->at->metrics[VS_METRIC_PEAK_VRAM_GIB]))
-            (void)vs_print_g9(text, limit->at->metrics[VS_METRIC_PEAK_VRAM_GIB]);
-        vs_csv_put(out, text, false);
-        vs_csv_put(out, oom ? oom->pool : "", false);
-        vs_csv_put(out, oom ? oom->phase : "", false);
-        vs_csv_put(out, oom ? oom->operation : "", false);
-        vs_csv_put(out, oom ? oom->tensor : "", false);
-        if (oom)
-            vs_text_printf(out, "%" PRIu64, vs_report_short_bytes(oom));
-        vs_text_add(out, "\n");
-    }
 }

@@ -94,7 +94,7 @@ static void put_point(struct vs_json_writer *w, const struct vs_outcome *p) {
     const enum vs_metric speed = vs_result_speed(p);
     struct vs_text command = {0};
     vs_json_object(w);
-    member_string(w, "label", p->label && p->label[0] != '\0' ? p->label : "plain");
+    member_string(w, "label", !p->label ? "this run" : p->label[0] != '\0' ? p->label : "plain");
     member_string(w, "hw", p->hw);
     member_string(w, "engine", p->engine);
     vs_json_key(w, "fits");
@@ -246,6 +246,7 @@ static void put_data(struct vs_text *out, const struct vs_result *result) {
     vs_json_end(&w, ']');
     put_misfits(&w, result);
     put_machines(&w, points, count);
+    out->failed = !vs_report_page_served(&w, result->replay) || out->failed;
     vs_json_end(&w, '}');
 }
 

@@ -10,6 +10,14 @@ const char *vs_result_kind(const struct vs_result *result) {
                             : "validate";
 }
 
+bool vs_result_is(const struct vs_result *result, const char *kind) {
+    return vs_streq(kind, vs_result_kind(result)) || (result->replay && vs_streq(kind, "replay"));
+}
+
+struct vs_result vs_result_of_run(const struct vs_outcome *outcome) {
+    return (struct vs_result){.run = outcome, .replay = outcome->replayed};
+}
+
 const struct vs_outcome *const *vs_result_points(const struct vs_result *result, size_t *count) {
     *count = result->sweep ? result->sweep->point_count : result->run ? 1 : 0;
     return result->sweep ? result->sweep->points : &result->run;

@@ -2,26 +2,11 @@
 #ifndef VS_REPORT_RESULT_H
 #define VS_REPORT_RESULT_H
 
+#include "run/replayed.h"
 #include "run/run.h"
 #include "run/validate.h"
 
-/* A request as a server answered it; NaN where it has no such time (one token has no gaps). */
-struct vs_replayed_request {
-    double arrived_s, prompt, gen, ttft_s, tpot_s, e2e_s;
-};
-/* A server at one moment of a replay. */
-struct vs_replayed_moment {
-    double at_s, running, waiting, kv_percent, prompt_tps, out_tps;
-};
-/* Either list may be empty. */
-struct vs_replayed {
-    const struct vs_replayed_request *requests;
-    size_t request_count;
-    const struct vs_replayed_moment *moments;
-    size_t moment_count;
-};
-
-/* One of the first five is set. */
+/* One of the first five is set; beside a run, what its server did. */
 struct vs_result {
     const struct vs_sweep *sweep;
     const struct vs_outcome *run;
@@ -32,8 +17,12 @@ struct vs_result {
     const char *command; /* that made it; NULL = not known */
 };
 
-/* "sweep", "run", "limit", "replay" or "validate". */
+/* "sweep", "run", "limit", "replay" or "validate"; of a run that served requests "run". */
 const char *vs_result_kind(const struct vs_result *result);
+/* Whether a plot of results of that kind can be made of it. */
+bool vs_result_is(const struct vs_result *result, const char *kind);
+/* A run with what its server did. */
+struct vs_result vs_result_of_run(const struct vs_outcome *outcome);
 
 /* The points of a sweep, the one of a run, or none. */
 const struct vs_outcome *const *vs_result_points(const struct vs_result *result, size_t *count);

@@ -1,5 +1,5 @@
-/* Points, cases, and the lists of a replay as CSV: kinds are told by their first columns. CSV has
- * no memory by tag and no intervals: plots that need them are not drawn from it. */
+/* Points, limits, cases, and the lists of a replay as CSV: kinds are told by their first columns.
+ * CSV has no memory by tag and no intervals: plots that need them are not drawn from it. */
 #include <math.h>
 #include <string.h>
 
@@ -112,6 +112,48 @@ static bool read_points(struct vs_arena *arena, struct vs_csv *csv, const char *
     return ok;
 }
 
+static bool read_limit(struct vs_arena *arena, const struct vs_csv *csv, const char *path,
+                       struct vs_limit *limit, struct vs_err *err) {
+    const double value = number(cell(csv, "value")), most = number(cell(csv, "model_maximum"));
+    bool failed = false;
+    struct vs_outcome *at = read_point(arena, csv), *beyond = read_point(arena, csv);
+    *limit = (struct vs_limit){.axis = text(arena, csv, "axis", &failed),
+                               .open = vs_streq(cell(csv, "open"), "1"),
+                               .not_monotone = vs_streq(cell(csv, "not_monotone"), "1"),
+                               .model_maximum = most > 0 && most < 9e15 ? (int64_t)most : 0};
+    if (!at || !beyond || failed)
+        return vs_err_nomem(err);
+    if (!limit->axis || !(value >= 0 && value < 9e15))
+        return vs_err_at(err, path, vs_csv_line(csv), 1, "expected axis and value of a limit");
+    if (!at->hw || !at->model || !at->task)
+        return vs_err_at(err, path, vs_csv_line(csv), 1, "expected hw, model and task of a limit");
+    limit->value = (int64_t)value;
+    at->fits = true;
+    at->oom = NULL;
+    limit->at = limit->value > 0 ? at : NULL;
+    limit->beyond = beyond->oom ? beyond : NULL;
+    return true;
+}
+
+static bool read_limits(struct vs_arena *arena, struct vs_csv *csv, const char *path,
+                        struct vs_result *result, struct vs_err *err) {
+    VS_VEC(const struct vs_limit *) limits = {0};
+    bool ok = true, more = true;
+    while (ok && (ok = vs_csv_next(csv, &more, err)) && more) {
+        struct vs_limit *limit = VS_NEW(arena, struct vs_limit);
+        if (!limit || !vs_vec_push(&limits, limit))
+            ok = vs_err_nomem(err);
+        ok = ok && read_limit(arena, csv, path, limit, err);
+    }
+    const struct vs_limit **copy = VS_NEW_ARRAY(arena, const struct vs_limit *, limits.count + 1);
+    if (copy && limits.count > 0)
+        memcpy(copy, limits.at, limits.count * sizeof *copy);
+    result->limits = copy;
+    result->limit_count = limits.count;
+    vs_vec_release(&limits);
+    return ok && (copy != NULL || vs_err_nomem(err));
+}
+
 static bool read_case(struct vs_arena *arena, const struct vs_csv *csv, struct vs_case_row *row) {
     bool failed = false;
     const char *engine = text(arena, csv, "engine", &failed);
@@ -210,14 +252,16 @@ bool vs_saved_csv(struct vs_arena *arena, const char *path, struct vs_result *re
         return false;
     if (vs_csv_column(csv, "label") >= 0 && vs_csv_column(csv, "fits") >= 0)
         ok = read_points(arena, csv, path, result, err);
+    else if (vs_csv_column(csv, "axis") >= 0 && vs_csv_column(csv, "value") >= 0)
+        ok = read_limits(arena, csv, path, result, err);
     else if (vs_csv_column(csv, "measured") >= 0 && vs_csv_column(csv, "predicted") >= 0)
         ok = read_cases(arena, csv, path, result, err);
     else if (vs_csv_column(csv, "ttft_s") >= 0 || vs_csv_column(csv, "t_s") >= 0)
         ok = read_replay(arena, csv, result, err);
     else
         ok = vs_err_at(err, path, 1, 1,
-                       "found other columns, expected those of sweep, run, validate or a replay (a "
-                       "limit is read from JSON)");
+                       "found other columns, expected those of sweep, run, limit, validate or a "
+                       "replay");
     vs_csv_close(csv);
     return ok;
 }

@@ -1,6 +1,7 @@
 /* Chrome trace-event JSON: devices and the host are processes, their streams are threads, what an
  * operation waited for on another stream is a flow, memory by tag and the use of links are
- * counters. One event a line. Times are whole nanoseconds, printed as microseconds. */
+ * counters. A server is a process with its steps, its queue and its cache. One event a line. Times
+ * are whole nanoseconds, printed as microseconds. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,9 +10,11 @@
 #include "base/vec.h"
 #include "report/common.h"
 #include "report/report.h"
+#include "run/replayed.h"
 
-/* More than a viewer takes with ease: of a longer run the longest operations are shown. */
-enum { SPANS_MOST = 60000 };
+/* More than a viewer takes with ease: of a longer run the longest operations are shown,
+ * and of memory that changes more often what is highest. */
+enum { SPANS_MOST = 60000, COUNTERS_MOST = 20000 };
 enum { RUN_PROCESS = 1 }; /* the phases; devices and host follow */
 
 struct stream {
@@ -25,6 +28,7 @@ struct trace {
     VS_VEC(struct stream) streams;
     size_t processes;
     int64_t least_ns; /* shorter spans are left out */
+    int64_t tick_ns;  /* of counters: 1 = every change is said */
     size_t flows;
     bool first;
 };
@@ -165,52 +169,75 @@ static void put_phase(struct trace *t, const struct vs_phase_time *phase) {
 }
 
 /* What all tags hold of one pool, said whenever one of them changes: a viewer stacks them. */
-struct holding {
-    const char *tag;
-    uint64_t bytes;
-};
 enum { TAGS_MOST = 32 };
+struct holdings {
+    struct {
+        const char *tag;
+        uint64_t bytes;
+    } at[TAGS_MOST];
+    size_t count;
+    uint64_t sum;
+    int64_t ns;
+};
 
-static void put_holdings(struct trace *t, const char *pool, int64_t ns,
-                         const struct holding holdings[TAGS_MOST], size_t count) {
+/* A tag holds so much now; those beyond the most are left out. */
+static void holdings_set(struct holdings *h, const struct vs_level *level) {
+    size_t k = 0;
+    while (k < h->count && !vs_streq(h->at[k].tag, level->tag))
+        k++;
+    if (k == TAGS_MOST)
+        return;
+    if (k == h->count) {
+        h->count++;
+        h->at[k].bytes = 0;
+    }
+    h->sum += level->bytes - h->at[k].bytes;
+    h->at[k].tag = level->tag;
+    h->at[k].bytes = level->bytes;
+}
+
+static void put_holdings(struct trace *t, const char *pool, const struct holdings *h) {
     begin(t, "C", RUN_PROCESS);
-    put_time(t, "ts", ns);
+    put_time(t, "ts", h->ns);
     vs_text_add(t->out, ", \"name\": ");
     struct vs_text name = {0};
     vs_text_printf(&name, "%s memory, MiB", pool);
     put_string(t->out, vs_text_str(&name));
     vs_text_release(&name);
     vs_text_add(t->out, ", \"args\": {");
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < h->count; i++) {
         vs_text_add(t->out, i > 0 ? ", " : "");
-        put_string(t->out, holdings[i].tag);
-        vs_text_printf(t->out, ": %.3f", (double)holdings[i].bytes / (double)VS_MIB);
+        put_string(t->out, h->at[i].tag);
+        vs_text_printf(t->out, ": %.3f", (double)h->at[i].bytes / (double)VS_MIB);
     }
     vs_text_add(t->out, "}}");
 }
 
+/* Of the states within a tick the highest and the last are said. */
 static void put_pool(struct trace *t, const char *pool) {
     const struct vs_outcome *o = t->outcome;
-    struct holding holdings[TAGS_MOST];
-    size_t count = 0;
+    struct holdings now = {.ns = -1}, highest = {.ns = -1};
     for (size_t i = 0; i < o->tag_level_count; i++) {
         const struct vs_level *level = &o->tag_levels[i];
-        size_t k = 0;
+        const int64_t ns = nanoseconds(level->at_s);
         if (!vs_streq(level->pool, pool))
             continue;
-        while (k < count && !vs_streq(holdings[k].tag, level->tag))
-            k++;
-        if (k == count && count == TAGS_MOST)
-            continue;
-        count += k == count;
-        holdings[k] = (struct holding){level->tag, level->bytes};
-        size_t next = i + 1;
-        while (next < o->tag_level_count && !vs_streq(o->tag_levels[next].pool, pool))
-            next++;
-        const int64_t ns = nanoseconds(level->at_s);
-        if (next == o->tag_level_count || nanoseconds(o->tag_levels[next].at_s) > ns)
-            put_holdings(t, pool, ns, holdings, count);
+        if (now.ns >= 0 && ns > now.ns && now.sum >= highest.sum)
+            highest = now;
+        if (now.ns >= 0 && ns / t->tick_ns > now.ns / t->tick_ns) {
+            put_holdings(t, pool, &highest);
+            if (now.ns > highest.ns)
+                put_holdings(t, pool, &now);
+            highest = (struct holdings){.ns = -1};
+        }
+        holdings_set(&now, level);
+        now.ns = ns;
     }
+    if (now.ns < 0)
+        return;
+    if (highest.sum > now.sum && highest.ns >= 0)
+        put_holdings(t, pool, &highest);
+    put_holdings(t, pool, &now);
 }
 
 static void put_level(struct trace *t, const struct vs_level *level) {
@@ -222,6 +249,31 @@ static void put_level(struct trace *t, const struct vs_level *level) {
     put_string(t->out, vs_text_str(&name));
     vs_text_printf(t->out, ", \"args\": {\"taken\": %.3f}}", (double)level->bytes / (double)VS_MIB);
     vs_text_release(&name);
+}
+
+/* As put_pool: of the levels of a pool within a tick the highest and the last. */
+static void put_taken(struct trace *t, const char *pool) {
+    const struct vs_outcome *o = t->outcome;
+    const struct vs_level *highest = NULL, *last = NULL;
+    for (size_t i = 0; i < o->level_count; i++) {
+        const struct vs_level *level = &o->levels[i];
+        if (!vs_streq(level->pool, pool))
+            continue;
+        const int64_t ns = nanoseconds(level->at_s);
+        if (last && ns / t->tick_ns > nanoseconds(last->at_s) / t->tick_ns) {
+            put_level(t, highest);
+            if (last != highest)
+                put_level(t, last);
+            highest = NULL;
+        }
+        last = level;
+        if (!highest || level->bytes >= highest->bytes)
+            highest = level;
+    }
+    if (highest)
+        put_level(t, highest);
+    if (last && last != highest)
+        put_level(t, last);
 }
 
 /* The resource that a stream of copies uses: "link0.h2d"; NULL for other streams. */
@@ -273,6 +325,54 @@ static void put_link(struct trace *t, const struct stream *stream) {
         put_use(t, rate, until, 0);
 }
 
+/* A step, or several with what they come to together. */
+static void put_stretch(struct trace *t, size_t process, const struct vs_server_stretch *s,
+                        int64_t start_ns, int64_t end_ns) {
+    const char *what = s->prompt_tokens <= 0 ? "decode"
+                       : s->decoded <= 0     ? "prompts"
+                                             : "prompts and decode";
+    begin(t, "X", process);
+    vs_text_add(t->out, ", \"tid\": 1");
+    put_time(t, "ts", start_ns);
+    put_time(t, "dur", end_ns - start_ns);
+    vs_text_printf(t->out, ", \"cat\": \"server\", \"name\": \"%s\"", what);
+    vs_text_printf(t->out,
+                   ", \"args\": {\"steps\": %" PRIu64
+                   ", \"prompt tokens\": %.0f, \"output tokens\": %.0f}}",
+                   s->steps, s->prompt_tokens, s->out_tokens);
+}
+
+static void put_server_counters(struct trace *t, size_t process, int64_t ns, double running,
+                                double waiting, double kv_percent) {
+    begin(t, "C", process);
+    put_time(t, "ts", ns);
+    vs_text_printf(t->out,
+                   ", \"name\": \"requests\", \"args\": {\"running\": %.4g, \"waiting\": %.4g}}",
+                   running, waiting);
+    begin(t, "C", process);
+    put_time(t, "ts", ns);
+    vs_text_printf(t->out, ", \"name\": \"KV cache in use, %%\", \"args\": {\"in use\": %.4g}}",
+                   kv_percent);
+}
+
+static void put_server(struct trace *t) {
+    const struct vs_replayed *r = t->outcome->replayed;
+    if (!r || r->stretch_count == 0)
+        return;
+    const size_t process = RUN_PROCESS + ++t->processes;
+    put_label(t, "process_name", process, 0, "server");
+    put_label(t, "thread_name", process, 1, "steps");
+    for (size_t i = 0; i < r->stretch_count; i++) {
+        const struct vs_server_stretch *s = &r->stretches[i];
+        const int64_t start_ns = nanoseconds(r->start_s + s->from_s);
+        if (s->steps > 0)
+            put_stretch(t, process, s, start_ns, nanoseconds(r->start_s + s->to_s));
+        put_server_counters(t, process, start_ns, s->running, s->waiting, s->kv_from);
+    }
+    const struct vs_server_stretch *last = &r->stretches[r->stretch_count - 1];
+    put_server_counters(t, process, nanoseconds(r->start_s + last->to_s), 0, 0, last->kv_to);
+}
+
 /* The shortest that is shown, so that not too many are; how many are not. */
 static size_t sample(struct trace *t) {
     size_t kept = t->outcome->span_count;
@@ -284,12 +384,35 @@ static size_t sample(struct trace *t) {
     return t->outcome->span_count - kept;
 }
 
+/* Names of pools are few, and all are met early. */
+static bool first_of_pool(const struct vs_outcome *o, size_t place) {
+    for (size_t i = 0; i < place; i++)
+        if (vs_streq(o->levels[i].pool, o->levels[place].pool))
+            return false;
+    return true;
+}
+
+/* The tick that leaves so many states of memory that all pools have COUNTERS_MOST together. */
+static int64_t tick_of(const struct vs_outcome *o) {
+    double end_s = 0;
+    if (o->tag_level_count + o->level_count <= COUNTERS_MOST)
+        return 1;
+    for (size_t i = 0; i < o->tag_level_count; i++)
+        end_s = fmax(end_s, o->tag_levels[i].at_s);
+    for (size_t i = 0; i < o->level_count; i++)
+        end_s = fmax(end_s, o->levels[i].at_s);
+    const int64_t tick_ns =
+        nanoseconds(end_s) * 4 * (int64_t)(o->pool_count > 0 ? o->pool_count : 1) / COUNTERS_MOST;
+    return tick_ns > 1 ? tick_ns : 1;
+}
+
 static void put_counters(struct trace *t) {
     const struct vs_outcome *o = t->outcome;
     for (size_t i = 0; i < o->pool_count; i++)
         put_pool(t, o->pools[i].name);
     for (size_t i = 0; i < o->level_count; i++)
-        put_level(t, &o->levels[i]);
+        if (first_of_pool(o, i))
+            put_taken(t, o->levels[i].pool);
     for (size_t i = 0; i < t->streams.count; i++)
         put_link(t, &t->streams.at[i]);
 }
@@ -302,6 +425,13 @@ void vs_report_timeline(struct vs_text *out, const struct vs_outcome *outcome) {
     if (left_out > 0)
         vs_text_printf(&title, " (sampled: %zu operations shorter than %.3f us are left out)",
                        left_out, (double)t.least_ns / 1000);
+    t.tick_ns = tick_of(outcome);
+    if (t.tick_ns > 1)
+        vs_text_printf(&title, " (sampled: of memory what is highest in each %.4g ms)",
+                       (double)t.tick_ns / 1e6);
+    if (outcome->replayed && outcome->replayed->resolution_s > 0)
+        vs_text_printf(&title, " (sampled: steps of the server shorter than %.4g ms are joined)",
+                       1000 * outcome->replayed->resolution_s);
     vs_text_add(out, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
     put_label(&t, "process_name", RUN_PROCESS, 0, vs_text_str(&title));
     put_label(&t, "thread_name", RUN_PROCESS, 1, "phases");
@@ -311,6 +441,7 @@ void vs_report_timeline(struct vs_text *out, const struct vs_outcome *outcome) {
         if (duration(&outcome->spans[i]) >= t.least_ns)
             put_span(&t, &outcome->spans[i]);
     put_counters(&t);
+    put_server(&t);
     vs_text_add(out, "\n]}\n");
     out->failed = out->failed || title.failed;
     vs_text_release(&title);

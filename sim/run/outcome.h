@@ -165,6 +165,7 @@ struct vs_outcome {
     size_t work_count;
     const struct vs_rate *rates;
     size_t rate_count;
+    const struct vs_replayed *replayed; /* run/replayed.h; NULL = no requests were served */
 
     const struct vs_figure *profile; /* only when it was asked for */
     size_t profile_count;

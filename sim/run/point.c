@@ -1,6 +1,7 @@
 #include "run/point.h"
 
 #include "engine/engine.h"
+#include "plan/requests.h"
 #include "run/profile.h"
 
 #include <stdio.h>
@@ -45,6 +46,8 @@ bool vs_point_describe(struct vs_arena *arena, const struct vs_case *c, struct v
     for (int i = 0; i < VS_AXIS_COUNT; i++) {
         const struct vs_axis_info *info = vs_axis_info((enum vs_axis)i);
         if (vs_streq(info->group, "what") || !c->axes.at[i].text || !strchr(info->tasks, task[0]))
+            continue;
+        if (c->task == VS_TASK_SERVE && vs_requests_without(&c->axes, (enum vs_axis)i))
             continue;
         words[out->strategy_count++] = (struct vs_axis_word){info->name, c->axes.at[i].text};
     }

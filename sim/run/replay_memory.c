@@ -19,6 +19,7 @@ struct device {
     bool open;             /* no ceiling was asked for */
     const char *live_name; /* of the allocator's blocks in a timeline */
     uint64_t live_bytes, live_by_tag[VS_TAG_COUNT], peak_by_tag[VS_TAG_COUNT];
+    uint64_t shown_by_tag[VS_TAG_COUNT]; /* in a timeline */
     uint64_t context_bytes;
     struct vs_allocator_outcome out;
 };
@@ -28,6 +29,7 @@ struct replay {
     const struct vs_alloc_trace *trace;
     const struct vs_machine *machine; /* NULL = none was named */
     bool expandable, timeline;
+    bool timed; /* the trace says when */
     struct device *devices;
     size_t device_count;
     vs_block *held; /* per block of the trace */
@@ -37,7 +39,7 @@ struct replay {
     struct vs_oom_outcome *oom;
     int64_t first_ns;
     double now_s;
-    VS_VEC(struct vs_level) levels;
+    VS_VEC(struct vs_level) levels, tag_levels; /* only for a timeline */
     struct vs_err *err;
 };
 
@@ -116,6 +118,7 @@ static void close_devices(struct replay *r) {
     for (size_t d = 0; r->devices && d < r->device_count; d++)
         vs_pool_free(r->devices[d].pool);
     vs_vec_release(&r->levels);
+    vs_vec_release(&r->tag_levels);
 }
 
 /* ---- events ---- */
@@ -127,7 +130,7 @@ static bool note_oom(struct replay *r, const struct device *d, const char *phase
         return false;
     *out = (struct vs_oom_outcome){.pool = d->out.pool,
                                    .phase = phase,
-                                   .at_s = r->now_s > 0 ? r->now_s : (double)NAN,
+                                   .at_s = r->timed && r->now_s > 0 ? r->now_s : (double)NAN,
                                    .requested_bytes = oom->requested_bytes,
                                    .in_use_bytes = oom->in_use_bytes,
                                    .capacity_bytes = oom->capacity_bytes,
@@ -190,15 +193,23 @@ static void note_idle(struct device *d, const struct vs_pool_stats *before, uint
     d->out.idle_place = place;
 }
 
-static bool note_levels(struct replay *r, const struct device *d) {
+/* For a timeline and for plots: what each tag holds, where that has changed, and the pool. */
+static bool note_levels(struct replay *r, struct device *d) {
     struct vs_pool_stats stats = vs_pool_stats(d->pool);
     const struct vs_level allocated = {
         .at_s = r->now_s, .pool = d->live_name, .bytes = stats.allocated_bytes};
-    const struct vs_level reserved = {.at_s = r->now_s,
-                                      .pool = d->out.pool,
-                                      .bytes = stats.reserved_bytes + stats.raw_bytes};
-    return !r->timeline ||
-           (vs_vec_push(&r->levels, allocated) && vs_vec_push(&r->levels, reserved));
+    const struct vs_level reserved = {
+        .at_s = r->now_s, .pool = d->out.pool, .bytes = stats.reserved_bytes + stats.raw_bytes};
+    if (!r->timeline)
+        return true;
+    for (int t = 0; t < VS_TAG_COUNT; t++) {
+        const struct vs_level held = {r->now_s, d->out.pool, stats.by_tag[t],
+                                      vs_tag_name((enum vs_tag)t)};
+        if (stats.by_tag[t] != d->shown_by_tag[t] && !vs_vec_push(&r->tag_levels, held))
+            return false;
+        d->shown_by_tag[t] = stats.by_tag[t];
+    }
+    return vs_vec_push(&r->levels, allocated) && vs_vec_push(&r->levels, reserved);
 }
 
 static bool take(struct replay *r, uint32_t block, uint64_t place) {
@@ -251,6 +262,14 @@ static bool start(struct replay *r) {
     return true;
 }
 
+/* Does the trace say when? Without times all events stand at 0. */
+static bool timed(const struct vs_alloc_trace *trace) {
+    for (size_t i = 0; i < trace->events.count; i++)
+        if (trace->events.at[i].time_ns != 0)
+            return true;
+    return false;
+}
+
 /* Clocks of recorders may step back; a replay's does not. */
 static void advance(struct replay *r, int64_t time_ns) {
     if (r->first_ns < 0)
@@ -260,11 +279,13 @@ static void advance(struct replay *r, int64_t time_ns) {
         r->now_s = now_s;
 }
 
+/* Without times an event takes a microsecond, to be told from the next in pictures. */
 static bool carry_out(struct replay *r) {
+    r->timed = timed(r->trace);
     for (size_t i = 0; i < r->trace->events.count; i++) {
         const struct vs_alloc_event *event = &r->trace->events.at[i];
         struct device *d = &r->devices[r->trace->blocks.at[event->block].device];
-        advance(r, event->time_ns);
+        advance(r, r->timed ? event->time_ns : (int64_t)i * 1000);
         if (event->verb == VS_ALLOC_RETAG) {
             retag(r, event->block, event->tag);
             continue;
@@ -326,7 +347,8 @@ static bool collect(struct replay *r) {
     struct vs_allocator_outcome *devices =
         VS_NEW_ARRAY(r->arena, struct vs_allocator_outcome, r->device_count + 1);
     struct vs_level *levels = VS_NEW_ARRAY(r->arena, struct vs_level, r->levels.count + 1);
-    if (!pools || !devices || !levels)
+    struct vs_level *tag_levels = VS_NEW_ARRAY(r->arena, struct vs_level, r->tag_levels.count + 1);
+    if (!pools || !devices || !levels || !tag_levels)
         return vs_err_nomem(r->err);
     for (size_t d = 0; d < r->device_count; d++) {
         if (!collect_device(r, &r->devices[d], &pools[d]))
@@ -340,6 +362,10 @@ static bool collect(struct replay *r) {
     }
     if (r->levels.count > 0)
         memcpy(levels, r->levels.at, r->levels.count * sizeof *levels);
+    if (r->tag_levels.count > 0)
+        memcpy(tag_levels, r->tag_levels.at, r->tag_levels.count * sizeof *tag_levels);
+    out->tag_levels = tag_levels;
+    out->tag_level_count = r->tag_levels.count;
     out->levels = levels;
     out->level_count = r->levels.count;
     out->pools = pools;

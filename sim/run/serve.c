@@ -37,7 +37,6 @@ struct server {
     struct vs_request_counts counts;
     uint64_t made;
     uint64_t longest; /* prompt and output */
-    bool record;      /* a timeline is wanted */
     double before_s;  /* simulated before the first request */
 };
 
@@ -109,6 +108,7 @@ static bool open_server(struct server *v, struct vs_err *err) {
         !vs_serve_log_open(&v->log, options, v->s->out->metrics[VS_METRIC_KV_TOKENS], err) ||
         !vs_arrivals_next(v->arrivals, &v->next, &v->more, err))
         return false;
+    v->log.recording = v->s->options->timeline;
     v->longest = (uint64_t)vs_count(axes, VS_AXIS_CTX);
     v->closed = vs_given(axes, VS_AXIS_CONCURRENCY);
     v->to_arrive = (uint64_t)vs_count(axes, VS_AXIS_CONCURRENCY);
@@ -260,26 +260,6 @@ static bool note_served(struct server *v, struct vs_err *err) {
     return true;
 }
 
-/* For a timeline: the step, and what the pool held behind it. */
-static bool record(struct server *v, const struct vs_sched_step *step,
-                   const struct vs_serve_span *span, struct vs_err *err) {
-    struct vs_executor *x = &v->s->x;
-    double token_bytes = (double)vs_kv_block_bytes(&v->s->plan, 0) / (double)v->s->plan.kv_block;
-    struct vs_span run = {.device = "server",
-                          .stream = "steps",
-                          .kind = "step",
-                          .what = step->prompt_tokens == 0 ? "decode"
-                                  : step->decodes == 0     ? "prompts"
-                                                           : "prompts and decode",
-                          .layer = -1,
-                          .start_s = v->before_s + span->from_s,
-                          .end_s = v->before_s + span->to_s};
-    struct vs_level level = {.at_s = run.end_s,
-                             .pool = "KV blocks in use",
-                             .bytes = (uint64_t)(span->to.used_tokens * token_bytes)};
-    return (vs_vec_push(&x->spans, run) && vs_vec_push(&x->levels, level)) || vs_err_nomem(err);
-}
-
 static bool take_step(struct server *v, const struct vs_sched_step *step, struct vs_err *err) {
     struct vs_serve_span span = {.from_s = v->now_s - v->start_s, .from = state_of(v)};
     double elapsed_s;
@@ -291,10 +271,11 @@ static bool take_step(struct server *v, const struct vs_sched_step *step, struct
     span.to_s = v->now_s - v->start_s;
     span.to = state_of(v);
     span.prompt_tokens = (double)step->prompt_tokens;
-    span.made_tokens = (double)(step->decodes * times + step->prompts);
+    span.decoded_tokens = (double)(step->decodes * times);
+    span.made_tokens = span.decoded_tokens + (double)step->prompts;
     span.preemptions = v->sched.thrown_back;
-    return vs_serve_log_span(&v->log, &span, err) && note_served(v, err) &&
-           (!v->record || record(v, step, &span, err));
+    span.steps = times;
+    return vs_serve_log_span(&v->log, &span, err) && note_served(v, err);
 }
 
 /* Nothing runs until the next request comes. */
@@ -346,6 +327,10 @@ static bool conclude(struct server *v, struct vs_err *err) {
     if (!vs_arrivals_count(v->arrivals, arena, counts))
         return vs_err_nomem(err);
     out->requests = counts;
+    if (v->log.recording)
+        out->replayed = vs_serve_record_keep(&v->log.record, v->before_s, arena);
+    if (v->log.recording && !out->replayed)
+        return vs_err_nomem(err);
     vs_step_uses(&v->times);
     v->s->main_s = makespan_s;
     return vs_serve_log_commit(&v->log, err);
@@ -357,7 +342,6 @@ bool vs_drive_serve(struct vs_simulation *s, struct vs_phase *phase, struct vs_e
     if (!vs_requests_given(axes) || s->options->capacity_only || s->x.out_of_memory)
         return true;
     struct vs_arena *record_in = s->x.record;
-    v.record = record_in != NULL;
     v.before_s = s->x.time_s;
     s->x.record = NULL; /* a node of the grid is not a moment of the run */
     bool ok = open_server(&v, err) && serve(&v, err) && conclude(&v, err);

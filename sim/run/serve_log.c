@@ -88,21 +88,40 @@ bool vs_serve_log_span(struct vs_serve_log *log, const struct vs_serve_span *s,
     log->waiting_s += length * s->from.waiting;
     log->used_s += length * (s->from.used_tokens + s->to.used_tokens) / 2;
     log->wasted_s += length * (s->from.wasted_tokens + s->to.wasted_tokens) / 2;
+    const struct vs_server_stretch stretch = {
+        .from_s = s->from_s,
+        .to_s = s->to_s,
+        .running = s->from.running,
+        .waiting = s->from.waiting,
+        .kv_from = 100 * share(s->from.used_tokens, log->pool_tokens),
+        .kv_to = 100 * share(s->to.used_tokens, log->pool_tokens),
+        .prompt_tokens = s->prompt_tokens,
+        .out_tokens = s->made_tokens,
+        .decoded = s->decoded_tokens,
+        .steps = s->steps};
+    if (log->recording && !vs_serve_record_stretch(&log->record, &stretch))
+        return vs_err_nomem(err);
     return !log->series || put_rows(log, s, err);
 }
 
 bool vs_serve_log_request(struct vs_serve_log *log, const struct vs_latency *latency,
                           const struct vs_served *served, uint64_t id, uint64_t prompt,
                           struct vs_err *err) {
+    const struct vs_replayed_request request = {
+        served->arrived_s,        (double)prompt,
+        (double)served->gen,      vs_latency_first(latency, served),
+        vs_latency_token(served), vs_latency_whole(latency, served)};
+    if (log->recording && !vs_serve_record_request(&log->record, &request))
+        return vs_err_nomem(err);
     if (!log->requests)
         return true;
     vs_text_printf(&log->line, "%llu,", (unsigned long long)id);
-    put_number(&log->line, served->arrived_s, ",");
-    put_number(&log->line, (double)prompt, ",");
-    put_number(&log->line, (double)served->gen, ",");
-    put_number(&log->line, vs_latency_first(latency, served), ",");
-    put_number(&log->line, vs_latency_token(served), ",");
-    put_number(&log->line, vs_latency_whole(latency, served), "\n");
+    put_number(&log->line, request.arrived_s, ",");
+    put_number(&log->line, request.prompt, ",");
+    put_number(&log->line, request.gen, ",");
+    put_number(&log->line, request.ttft_s, ",");
+    put_number(&log->line, request.tpot_s, ",");
+    put_number(&log->line, request.e2e_s, "\n");
     return put_line(log->requests, &log->line, err);
 }
 
@@ -119,6 +138,7 @@ bool vs_serve_log_commit(struct vs_serve_log *log, struct vs_err *err) {
 void vs_serve_log_release(struct vs_serve_log *log) {
     vs_file_abandon(log->requests);
     vs_file_abandon(log->series);
+    vs_serve_record_release(&log->record);
     vs_text_release(&log->line);
     *log = (struct vs_serve_log){.requests = NULL};
 }

@@ -1,11 +1,13 @@
 /* What a server did over time: means over the run, and on request two CSV files that are written as
- * it runs: a row per request, in the order in which they end, and a row per interval. */
+ * it runs: a row per request, in the order in which they end, and a row per interval; and what
+ * pictures and timelines are made of. */
 #ifndef VS_RUN_SERVE_LOG_H
 #define VS_RUN_SERVE_LOG_H
 
 #include "base/file.h"
 #include "run/latency.h"
 #include "run/run.h"
+#include "run/serve_record.h"
 
 /* A server between two steps. */
 struct vs_serve_state {
@@ -15,6 +17,8 @@ struct vs_serve_state {
 
 struct vs_serve_log {
     struct vs_file_out *requests, *series; /* NULL = not wanted */
+    struct vs_serve_record record;
+    bool recording; /* a timeline or pictures are wanted */
     struct vs_text line;
     double pool_tokens;
     double every_s, next_s;                                 /* of the rows over time */
@@ -32,7 +36,9 @@ struct vs_serve_span {
     double from_s, to_s;
     struct vs_serve_state from, to;
     double prompt_tokens, made_tokens;
-    uint64_t preemptions; /* so far */
+    double decoded_tokens; /* of the made ones, by sequences whose prompt was done */
+    uint64_t preemptions;  /* so far */
+    uint64_t steps;        /* 0 = nothing ran */
 };
 bool vs_serve_log_span(struct vs_serve_log *log, const struct vs_serve_span *span,
                        struct vs_err *err);

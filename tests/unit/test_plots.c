@@ -286,6 +286,20 @@ START_TEST(replay) {
 }
 END_TEST
 
+/* The same from a run itself: it keeps what it takes to draw. */
+START_TEST(served) {
+    const struct vs_run_options options = {.timeline = true};
+    struct vs_result result = vs_result_of_run(sim_outcome(
+        "--hw rtx4090 --model llama-3.1-8b --engine vllm --task serve --requests 400 --rate 4 "
+        "--prompt 700 --gen 200 --length-range 0.3 --ctx 8192",
+        &options));
+    ck_assert_ptr_nonnull(result.replay);
+    ck_assert_uint_eq(result.replay->request_count, 400);
+    result.command = "vramsim replay --plot DIR";
+    check(&result, 0, "latencies memory serving");
+}
+END_TEST
+
 /* ---- what can go wrong ---- */
 
 static const struct vs_result *small(void) {
@@ -376,6 +390,7 @@ int main(void) {
     tcase_add_test(tests, a_run_that_runs_out);
     tcase_add_test(tests, validation);
     tcase_add_test(tests, replay);
+    tcase_add_test(tests, served);
     tcase_add_test(tests, one_picture);
     tcase_add_test(tests, no_gnuplot);
     tcase_add_test(tests, nowhere_to_write);

@@ -170,7 +170,7 @@ START_TEST(stored_format) {
     c = resolved("--hw rtx4090 --model gpt-oss-20b --task generate --weights q4_k_m");
     expect(&c, VS_AXIS_WEIGHTS, "q4_k_m", VS_FROM_USER);
     sim_refused("--hw rtx4090 --model minimax-m2.5 --task generate --engine llamacpp",
-                "--weights fp8: engine 'llamacpp' does not support it");
+                "--weights fp8: engine 'llamacpp' as of b7400 does not support it");
 }
 END_TEST
 
@@ -179,7 +179,7 @@ START_TEST(what_contradicts) {
     sim_refused(TOY_TRAIN "--prompt 128", "--prompt does not apply to --task train");
     sim_refused("--hw rtx4090 --model toy --engine llamacpp --task train", "llamacpp");
     sim_refused("--hw rtx4090 --model toy --engine llamacpp --task generate --weights nf4",
-                "engine 'llamacpp' does not support it for generate; expected ");
+                "engine 'llamacpp' as of b7400 does not support it for generate; expected ");
     sim_refused("--hw rtx4090 --model toy --engine hf --task train --ckpt every:2",
                 "--ckpt every:2: engine 'hf' does not support it");
     sim_refused(TOY_TRAIN "--method lora --offload stream --offload-param cpu",

@@ -133,6 +133,35 @@ START_TEST(limits) {
 }
 END_TEST
 
+/* From CSV: rows say which point they are of, as far as points differ, and where they run out. */
+START_TEST(limits_csv) {
+    static const char *const WORDS[] = {"--hw rtx4090 --workload chat8b --ctx 4096",
+                                        "--hw rtx4090 --workload chat8b --ctx 8192"};
+    const struct vs_limit *found[2];
+    struct vs_request request;
+    struct vs_err err;
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert(sim_request(WORDS[i], &request, &err));
+        ck_assert(vs_limit_run(&sim_arena, &request, VS_AXIS_BATCH, &found[i], &err));
+    }
+    vs_report_limit_csv(&first, found, 2);
+    save(first.at, first.length);
+    const struct vs_result result = load();
+    ck_assert_uint_eq(result.limit_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct vs_limit *limit = result.limits[i];
+        ck_assert_str_eq(limit->axis, "batch");
+        ck_assert_int_eq(limit->value, found[i]->value);
+        ck_assert_str_eq(limit->at->hw, "rtx4090");
+        ck_assert_str_eq(limit->beyond->oom->pool, "gpu0");
+    }
+    vs_report_limit_csv(&second, result.limits, 2);
+    const size_t head = strcspn(first.at, "\n");
+    ck_assert_uint_eq(strcspn(second.at, "\n") + strlen(",batch"), head);
+    ck_assert(strstr(second.at, ",8192"));
+}
+END_TEST
+
 START_TEST(cases) {
     static const struct vs_case_row rows[] = {{.id = "a",
                                                .metric = "decode_tps",
@@ -202,6 +231,7 @@ int main(void) {
     tcase_add_test(tests, a_run);
     tcase_add_test(tests, points_as_csv);
     tcase_add_test(tests, limits);
+    tcase_add_test(tests, limits_csv);
     tcase_add_test(tests, cases);
     tcase_add_test(tests, other_files);
     suite_add_tcase(suite, tests);

@@ -172,6 +172,30 @@ START_TEST(where_it_runs_out) {
 }
 END_TEST
 
+/* A run of 20,000 requests has more steps than a viewer takes: short ones are joined, which is
+ * said. Nothing is lost: the tokens of all steps are those that were asked for. */
+START_TEST(server) {
+    check("--hw h100 --model llama-3-8b --engine vllm --task serve --requests 20000 --rate 30 "
+          "--prompt 512 --gen 128 --length-range 0.5 --ctx 2048",
+          20U << 20);
+    ck_assert(strstr(out.at, "sampled: steps of the server shorter than"));
+    ck_assert(strstr(out.at, "{\"name\": \"server\"}"));
+    ck_assert_uint_gt(seen.counters, 2 * 4000); /* the queue and the cache, at each step */
+}
+END_TEST
+
+/* One request at a time: a prompt, then 15 steps of decoding, which are alike. */
+START_TEST(steps_of_a_server) {
+    check("--hw h100 --model llama-3-8b --engine vllm --task serve --requests 3 --concurrency 1 "
+          "--prompt 64 --gen 16 --ctx 2048",
+          20U << 20);
+    ck_assert(!strstr(out.at, "sampled"));
+    const char *decode = strstr(out.at, "\"name\": \"decode\"");
+    ck_assert(decode &&
+              strstr(decode, "{\"steps\": 15, \"prompt tokens\": 0, \"output tokens\": 15}"));
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("timeline");
     TCase *tests = tcase_create("timeline");
@@ -181,6 +205,8 @@ int main(void) {
     tcase_add_test(tests, generation_with_layers_on_the_cpu);
     tcase_add_test(tests, several_devices);
     tcase_add_test(tests, where_it_runs_out);
+    tcase_add_test(tests, server);
+    tcase_add_test(tests, steps_of_a_server);
     suite_add_tcase(suite, tests);
     return sim_main(suite);
 }

@@ -130,6 +130,27 @@ static const struct {
     {"{\"timestamp\":0,\"input_length\":5,\"output_length\":5}\n{\"timestamp\":0,\n",
      "x:2: expected a key and a colon"},
     {"{\"timestamp\":0,\"input_length\":5,\"output_length\":5}\n[1]\n", "x:2: expected an object"},
+    {"TIMESTAMP,ContextTokens,GeneratedTokens\r\n2023-11-16 18:15:46.68,374,44\r\n"
+     "2023-11-16 18:15:46.67,374,44\r\n",
+     "x:3: TIMESTAMP: found '2023-11-16 18:15:46.67', expected no time before that of the row "
+     "above"},
+    {"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-02-30 18:15:46,374,44\n",
+     "x:2: TIMESTAMP: found '2023-02-30 18:15:46', expected a time such as "
+     "2023-11-16 18:17:03.9799600"},
+    {"Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+     "5,GPT-4,nan,18,490,API log\n",
+     "x:2: Request tokens: found 'nan', " TOKENS},
+    {"request_id,request_type,application_id,arrival_timestamp,batch_size,prompt_size,token_size\n"
+     "1,2,0,inf,1,2048,8\n",
+     "x:2: arrival_timestamp: found 'inf', expected a time, 0 or later"},
+    {"\xEF\xBB\xBFnum_prefill_tokens,num_decode_tokens\r\n3772,54\r\n-1,5\r\n",
+     "x:3: num_prefill_tokens: found '-1', " TOKENS},
+    {"{\"timestamp\":0,\"input_length\":5,\"output_length\":5,\"hash_ids\":[1]}\n"
+     "{\"timestamp\":1,\"input_length\":1e99,\"output_length\":5,\"hash_ids\":[1]}\n",
+     "x:2: input_length: found '1e99', " TOKENS},
+    {"{\"input_toks\":5,\"output_toks\":5,\"arrival_time_ns\":9}\n"
+     "{\"input_toks\":5,\"output_toks\":5,\"arrival_time_ns\":-1}\n",
+     "x:2: arrival_time_ns: found '-1', expected a time, 0 or later"},
 };
 
 START_TEST(refused) { ck_assert_str_eq(error_of(BAD[_i].text), BAD[_i].error); }

@@ -84,7 +84,7 @@ START_TEST(refused) {
                 "can't wait for pages");
     sim_refused("--hw rtx4090 --model llama-3-8b --engine vllm --task generate --weights fp16 "
                 "--offload uvm",
-                "engine 'vllm' does not support it");
+                "engine 'vllm' as of 0.19 does not support it");
 }
 END_TEST
 

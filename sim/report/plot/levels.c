@@ -128,8 +128,8 @@ static void write(struct vs_book *book) {
     const char *names[POOLS_MOST];
     double capacities[POOLS_MOST], highest[POOLS_MOST];
     struct writer w = {.book = book, .tags = &tags};
-    if (!run || run->tag_level_count == 0)
-        return;
+    if (!run || run->replayed || run->tag_level_count == 0)
+        return; /* what a server holds stays as the load left it: see its KV cache */
     if (!vs_plot_tags_of_levels(book, run, &tags)) {
         book->failed = true;
         return;

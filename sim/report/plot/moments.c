@@ -25,6 +25,7 @@ static void write(struct vs_book *book) {
     vs_book_value(book, "moments", (double)replay->moment_count);
     vs_book_value(book, "moments_each", (double)step);
     vs_book_value(book, "moments_end", replay->moments[replay->moment_count - 1].at_s);
+    vs_book_value(book, "moments_mean", replay->stretch_count > 0 ? replay->moments[1].at_s : 0);
     vs_book_value(book, "moments_requests", people);
     vs_book_value(book, "moments_tokens", tokens);
 }

@@ -55,14 +55,14 @@ static void put_values(struct vs_book *book) {
                        "%zu rows of measured cases; those with a prediction and without "
                        "low trust are shown",
                        book->result->validation->row_count);
+    else if (points && count > 0)
+        vs_report_ask(&headline, book->result->sweep ? book->result->sweep->workload : NULL, points,
+                      count);
     else if (book->result->replay && book->result->replay->request_count > 0)
         vs_text_printf(&headline, "replay: %zu requests answered",
                        book->result->replay->request_count);
     else if (book->result->replay)
         vs_text_add(&headline, "replay");
-    else if (points && count > 0)
-        vs_report_ask(&headline, book->result->sweep ? book->result->sweep->workload : NULL, points,
-                      count);
     vs_book_words(book, "headline", vs_text_str(&headline));
     vs_book_words(book, "command", book->result->command ? book->result->command : "");
     vs_book_words(book, "result", vs_result_kind(book->result));

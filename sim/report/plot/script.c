@@ -53,16 +53,6 @@ bool vs_script_load(struct vs_arena *arena, const char *name, const char *file,
     return true;
 }
 
-static bool has_word(const char *words, const char *word) {
-    const size_t length = strlen(word);
-    for (const char *at = words; *at != '\0'; at += strcspn(at, " ")) {
-        at += strspn(at, " ");
-        if (strcspn(at, " ") == length && strncmp(at, word, length) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* One "NAME >= NUMBER". */
 static bool holds(const struct vs_script *script, const struct vs_book *book, char **words,
                   bool *does, struct vs_err *err) {
@@ -98,11 +88,14 @@ static bool needs_hold(struct vs_arena *arena, const struct vs_script *script,
 
 bool vs_script_applies(struct vs_arena *arena, const struct vs_script *script,
                        const struct vs_book *book, bool *applies, struct vs_err *err) {
-    size_t count;
-    *applies = has_word(script->results, vs_result_kind(book->result));
+    size_t count, result_count;
+    char **results = vs_split(arena, script->results, ' ', &result_count);
     char **tables = vs_split(arena, script->tables, ' ', &count);
-    if (!tables)
+    if (!results || !tables)
         return vs_err_nomem(err);
+    *applies = false;
+    for (size_t i = 0; i < result_count; i++)
+        *applies = *applies || vs_result_is(book->result, results[i]);
     for (size_t i = 0; i < count; i++)
         *applies = *applies && (tables[i][0] == '\0' || vs_book_table(book, tables[i]));
     return needs_hold(arena, script, book, applies, err);

@@ -173,8 +173,8 @@ static void put_phases(struct chart *c, const struct window *w) {
 
 static void write(struct vs_book *book) {
     struct chart c = {.book = book, .run = book->result->run};
-    if (!c.run || c.run->span_count == 0)
-        return;
+    if (!c.run || c.run->replayed || c.run->span_count == 0)
+        return; /* of a server the load alone has spans */
     const struct window steps = steps_of(c.run);
     struct window layers;
     if (!streams_find(&c, &steps) || !layers_find(&c, steps, &layers)) {
