@@ -33,8 +33,17 @@ static uint64_t mix_weights(uint64_t hash, const struct vs_plan *plan) {
         const struct vs_layer *layer = &plan->layers[l];
         hash = mix_number(hash,
                           (uint64_t)layer->segment * 4 + layer->checkpointed * 2u + layer->on_cpu);
+        hash = mix_number(hash, layer->device);
     }
     return hash;
+}
+
+/* Is the cache of any layer in another memory than the layer? */
+static bool cache_apart(const struct vs_plan *p) {
+    for (uint32_t l = 0; l < p->c->model->layers && p->attention_on_cpu; l++)
+        if (!p->layers[l].on_cpu)
+            return true;
+    return false;
 }
 
 static uint64_t mix_policies(uint64_t hash, const struct vs_plan *p) {
@@ -83,6 +92,7 @@ static uint64_t mix_policies(uint64_t hash, const struct vs_plan *p) {
                                 p->managed.on,
                                 p->block.batches,
                                 p->block.attention_on_cpu,
+                                cache_apart(p) + 2u * p->row_split,
                                 (uint64_t)(p->block.cache_gpu * 1e4),
                                 (uint64_t)(p->block.cache_host * 1e4),
                                 (uint64_t)(p->block.hidden_gpu * 1e4)};

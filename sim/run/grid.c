@@ -1,8 +1,11 @@
 #include "run/grid.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/engine.h"
+#include "hw/machine.h"
 #include "run/config.h"
 
 enum { POINTS_MAX = 100000 };
@@ -120,16 +123,20 @@ static const char *first_of(const struct vs_engine *engine, const char *task,
     return *words;
 }
 
+static bool first_engine(const struct draft *d, const struct vs_engine **engine) {
+    const char *name =
+        d->workload && d->workload->engine_count > 0 ? d->workload->engines[0] : "llamacpp";
+    return vs_catalog_engine(d->catalog, d->base, base_word(d, VS_AXIS_ENGINE, name), engine,
+                             d->err);
+}
+
 /* The workload's format, and the usual 8- and 4-bit types of its first engine. */
 static bool vary_weights(struct draft *d) {
     static const char *const EIGHT_BIT[] = {"q8_0", "fp8", "int8", NULL};
     static const char *const FOUR_BIT[] = {"q4_k_m", "nf4", "awq4", "int4", NULL};
     const char *task = base_word(d, VS_AXIS_TASK, "generate");
-    const char *name =
-        d->workload && d->workload->engine_count > 0 ? d->workload->engines[0] : "llamacpp";
     const struct vs_engine *engine;
-    if (!vs_catalog_engine(d->catalog, d->base, base_word(d, VS_AXIS_ENGINE, name), &engine,
-                           d->err))
+    if (!first_engine(d, &engine))
         return false;
     const char *words[4] = {base_word(d, VS_AXIS_WEIGHTS, "fp16")};
     size_t count = 1;
@@ -143,9 +150,45 @@ static bool vary_weights(struct draft *d) {
 
 static bool vary_generation(struct draft *d) {
     return vary_weights(d) &&
-           vary(d, VS_AXIS_OFFLOAD, (const char *const[]){"none", "cpu", "stream", "uvm", NULL}) &&
+           vary(d, VS_AXIS_OFFLOAD,
+                (const char *const[]){"none", "cpu", "stream", "disk", "uvm", NULL}) &&
            vary(d, VS_AXIS_GPU_LAYERS, (const char *const[]){"all", "auto", "0", NULL}) &&
-           vary(d, VS_AXIS_KV, (const char *const[]){"fp16", "q8_0", "q4_0", NULL});
+           vary(d, VS_AXIS_KV, (const char *const[]){"fp16", "q8_0", "q4_0", NULL}) &&
+           vary(d, VS_AXIS_KV_PLACE, (const char *const[]){"gpu", "cpu", NULL});
+}
+
+/* Devices that the request names: how --split may use them is worth a look beyond one. */
+static bool several_devices(struct draft *d, bool *several) {
+    const struct vs_settings settings = {
+        .paths = d->grid->set_paths, .values = d->grid->set_values, .count = d->grid->set_count};
+    const struct vs_machine *machine = NULL;
+    *several = false;
+    if (!d->base->at[VS_AXIS_HW].text)
+        return true; /* said to be missing where the first point is made */
+    if (!vs_catalog_machine(d->catalog, d->base, &settings, &machine, d->err))
+        return false;
+    *several = machine->device_count > 1;
+    return true;
+}
+
+/* A server's batch: as its engine bounds it, and a quarter of that. */
+static bool vary_batch(struct draft *d, const struct vs_engine *engine) {
+    char quarter[32];
+    const char *whole = vs_engine_default(engine, "serve", "max-seqs");
+    if (!whole || base_word(d, VS_AXIS_MAX_SEQS, NULL))
+        return true;
+    (void)snprintf(quarter, sizeof quarter, "%ld", strtol(whole, NULL, 10) / 4);
+    return vary(d, VS_AXIS_MAX_SEQS, (const char *const[]){whole, quarter, NULL});
+}
+
+static bool vary_serving(struct draft *d) {
+    bool several;
+    const struct vs_engine *engine;
+    if (!several_devices(d, &several) || !first_engine(d, &engine))
+        return false;
+    return vary(d, VS_AXIS_KV, (const char *const[]){"fp16", "fp8", "int8", NULL}) &&
+           (!several || vary(d, VS_AXIS_SPLIT, (const char *const[]){"tensor", "layer", NULL})) &&
+           vary_batch(d, engine);
 }
 
 bool vs_grid_defaults(struct vs_catalog *catalog, struct vs_arena *arena, struct vs_grid *grid,
@@ -164,5 +207,7 @@ bool vs_grid_defaults(struct vs_catalog *catalog, struct vs_arena *arena, struct
     if (!vs_grid_spoken(arena, grid, spoken, err))
         return false;
     struct draft d = {catalog, arena, grid, &base, workload, spoken, err};
-    return vs_is(&base, VS_AXIS_TASK, "train") ? vary_training(&d) : vary_generation(&d);
+    return vs_is(&base, VS_AXIS_TASK, "train")   ? vary_training(&d)
+           : vs_is(&base, VS_AXIS_TASK, "serve") ? vary_serving(&d)
+                                                 : vary_generation(&d);
 }

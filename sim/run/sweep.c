@@ -131,6 +131,21 @@ static bool fit_layers(struct sweep *s, struct item *item, struct vs_err *why, s
     return true;
 }
 
+/* Managed memory is for what does not fit otherwise: no point of its own where all of it fits. */
+static bool drop_idle_managed(struct sweep *s, struct item *item, struct vs_err *why,
+                              struct vs_err *err) {
+    struct vs_arena scratch = {0};
+    struct vs_case plain = item->c;
+    struct vs_fit fit = {.fits = false};
+    if (item->skipped || s->count < 2 || !vs_is(&item->c.axes, VS_AXIS_OFFLOAD, "uvm"))
+        return true;
+    bool ok = vs_catalog_word(s->catalog, &plain.axes, VS_AXIS_OFFLOAD, "none", why) &&
+              vs_point_fits(&scratch, &plain, 0, &fit, why);
+    vs_arena_release(&scratch);
+    item->skipped = ok && fit.fits;
+    return ok || why->status == VS_ERR_INPUT || (*err = *why, false);
+}
+
 /* Arenas of workers are joined into the caller's lifetime by handing their blocks over. */
 static bool run_all(struct sweep *s, const struct vs_sweep_options *options, struct vs_err *err) {
     s->workers = vs_parallel_threads(options->threads);
@@ -139,7 +154,8 @@ static bool run_all(struct sweep *s, const struct vs_sweep_options *options, str
     if (!s->worker_arenas || !s->worker_errs)
         return vs_err_nomem(err);
     for (size_t i = 0; i < s->count; i++)
-        if (!fit_layers(s, &s->items[i], &s->worker_errs[i], err))
+        if (!fit_layers(s, &s->items[i], &s->worker_errs[i], err) ||
+            !drop_idle_managed(s, &s->items[i], &s->worker_errs[i], err))
             return false;
     vs_parallel(s->count, s->workers, run_one, s);
     for (unsigned w = 0; w < s->workers; w++)

@@ -70,6 +70,37 @@ START_TEST(points_of_generation) {
 }
 END_TEST
 
+static bool any_with(const struct vs_sweep *s, const char *axis, const char *word) {
+    for (size_t i = 0; i < s->point_count; i++)
+        if (vs_streq(axis_of(s->points[i], axis), word))
+            return true;
+    return false;
+}
+
+/* Managed memory is no point where all of it fits; a cache in RAM is one, but where the CPU
+ * computes the layers anyway. */
+START_TEST(points_that_are_worth_it) {
+    const struct vs_sweep *s = sweep_of(
+        "--hw rtx4090 --model llama-3-8b --task generate --engine llamacpp --weights q4_k_m "
+        "--prompt 64 --gen 16 --kv fp16");
+    ck_assert(!any_with(s, "offload", "uvm"));
+    ck_assert_int_ge(point_of(s, "KV in RAM"), 0);
+    ck_assert_int_ge(point_of(s, "0 layers on the GPU, rest on the CPU"), 0);
+    ck_assert_int_lt(point_of(s, "0 layers on the GPU, rest on the CPU, KV in RAM"), 0);
+}
+END_TEST
+
+/* A server: types of the cache, and how several devices are used. */
+START_TEST(points_of_serving) {
+#define SERVE "--model llama-3-8b --task serve --engine vllm --weights bf16 --prompt 64 --gen 4 "
+    const struct vs_sweep *s = sweep_of(SERVE "--hw a100 --requests 4");
+    ck_assert(any_with(s, "kv", "fp8"));
+    ck_assert_uint_eq(s->point_count, 2);
+    s = sweep_of(SERVE "--hw a100x2 --requests 4");
+    ck_assert(any_with(s, "split", "tensor"));
+}
+END_TEST
+
 /* ---- grids ---- */
 
 /* The last axis of the table fastest: batch stands before weights, weights before kv. */
@@ -389,6 +420,8 @@ int main(void) {
     tcase_add_checked_fixture(tests, NULL, sim_end);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, points_of_generation);
+    tcase_add_test(tests, points_that_are_worth_it);
+    tcase_add_test(tests, points_of_serving);
     tcase_add_test(tests, expansion);
     tcase_add_test(tests, grid_without_end);
     tcase_add_test(tests, default_grid);
