@@ -6,7 +6,7 @@
 static uint64_t gathered_bytes(const struct vs_plan *plan, const struct vs_weight *w) {
     uint64_t bytes = w->bytes;
     if (plan->shard.weights && w->type == plan->rest && plan->precision.compute == 2)
-        bytes = 2 * vs_tensor_params(w->tensor);
+        bytes = 2 * vs_weight_params(w);
     if (plan->gather_units)
         bytes += vs_weight_adapter_params(w) * plan->precision.adapter;
     return bytes;

@@ -55,7 +55,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         w->file_bytes =
             plan->format.kind == VS_FORMAT_BNB ? vs_part_bytes(w->file_bytes, w->parts) : w->bytes;
         if (plan->kbit_upcast && w->type == plan->rest)
-            w->bytes = 4 * vs_tensor_params(w->tensor);
+            w->bytes = 4 * vs_weight_params(w);
     }
     return true;
 }
