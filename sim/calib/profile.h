@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "calib/fit.h"
-#include "calib/samples.h"
+#include "import/samples.h"
 
 struct vs_found {
     const char *path; /* "host.measured_bytes_per_s": part and field of hw/fields.c */

@@ -1,10 +1,36 @@
-#include "calib/samples.h"
+#include "import/samples.h"
 
 #include "base/json.h"
 #include "base/text.h"
 
 #define NUMBER_MOST 1e18
 enum { SAMPLES_MOST = 100000 };
+
+static bool read_gpu(struct vs_json_reader *machine, struct vs_samples_gpu *gpu,
+                     struct vs_err *err) {
+    struct vs_json_reader r;
+    bool present;
+    const struct {
+        const char *key;
+        double *out;
+    } numbers[] = {{"count", &gpu->count},
+                   {"memory_bytes", &gpu->memory_bytes},
+                   {"free_bytes", &gpu->free_bytes},
+                   {"driver", &gpu->driver},
+                   {"runtime", &gpu->runtime},
+                   {"compute_capability", &gpu->compute_capability},
+                   {"sms", &gpu->sms},
+                   {"clock_hz", &gpu->clock_hz},
+                   {"l2_bytes", &gpu->l2_bytes}};
+    if (!vs_json_open_member(machine, "gpu", false, &r, &present, err))
+        return false;
+    if (!present)
+        return true;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!vs_json_get_number(&r, numbers[i].key, false, 0, NUMBER_MOST, numbers[i].out, err))
+            return false;
+    return vs_json_get_string(&r, "name", true, &gpu->name, err) && vs_json_close(&r, err);
+}
 
 static bool read_machine(struct vs_json_reader *root, struct vs_samples *s, struct vs_err *err) {
     struct vs_json_reader r;
@@ -22,7 +48,7 @@ static bool read_machine(struct vs_json_reader *root, struct vs_samples *s, stru
            vs_json_get_number(&r, "available_bytes", true, 0, s->ram_bytes, &s->available_bytes,
                               err) &&
            vs_json_get_number(&r, "storage_bytes", false, 0, NUMBER_MOST, &s->storage_bytes, err) &&
-           vs_json_close(&r, err);
+           read_gpu(&r, &s->gpu, err) && vs_json_close(&r, err);
 }
 
 static bool read_seconds(struct vs_arena *arena, struct vs_json_reader *r, struct vs_sample *s,
@@ -55,13 +81,15 @@ static bool read_sample(struct vs_arena *arena, const struct vs_samples *all, si
                    {"depth", &s->depth},
                    {"m", &s->m},
                    {"n", &s->n},
-                   {"k", &s->k}};
+                   {"k", &s->k},
+                   {"devices", &s->devices}};
     const char *path = vs_arena_printf(arena, "$.samples[%zu]", index);
     if (!path)
         return vs_err_nomem(err);
     if (!vs_json_open(&r, all->file, path, node, err) ||
         !vs_json_get_string(&r, "probe", true, &s->probe, err) ||
-        !vs_json_get_string(&r, "skipped", false, &s->skipped, err))
+        !vs_json_get_string(&r, "skipped", false, &s->skipped, err) ||
+        !vs_json_get_string(&r, "variant", false, &s->variant, err))
         return false;
     if (s->skipped)
         return vs_json_close(&r, err);
