@@ -20,8 +20,8 @@ static const struct vs_cli_option OPTIONS[] = {
     {"--full", VS_CLI_FLAG, VS_CLI_AT(full), NULL, "measure for minutes: larger sets, more often"},
     {"--folder", VS_CLI_TEXT, VS_CLI_AT(folder), "DIR",
      "where the storage to measure is (default: the working directory)"},
-    {"--samples", VS_CLI_TEXT, VS_CLI_AT(samples), "FILE",
-     "fit samples of vramsim-probe instead of measuring"},
+    {"--samples", VS_CLI_TEXT, VS_CLI_AT(samples), "FILE[,FILE]",
+     "fit samples of the probes, or output of other tools, instead of measuring"},
     {"--check", VS_CLI_TEXT, VS_CLI_AT(check), "PROFILE",
      "compare with a profile instead of writing one"},
     VS_CLI_QUIET,
@@ -55,7 +55,10 @@ static const struct vs_field *field_of(const char *path) {
         const struct vs_field *fields;
         size_t count;
     } parts[] = {{"host.", vs_host_fields, vs_host_field_count},
-                 {"storage.", vs_storage_fields, vs_storage_field_count}};
+                 {"storage.", vs_storage_fields, vs_storage_field_count},
+                 {"device.", vs_device_fields, vs_device_field_count},
+                 {"arch.", vs_arch_fields, vs_arch_field_count},
+                 {"link.", vs_link_fields, vs_link_field_count}};
     for (size_t p = 0; p < COUNT_OF(parts); p++)
         for (size_t i = 0; vs_starts(path, parts[p].part) && i < parts[p].count; i++)
             if (vs_streq(parts[p].fields[i].path, path + strlen(parts[p].part)))
@@ -97,8 +100,16 @@ static void put_found(struct vs_text *out, const struct vs_profile *profile) {
 
 /* ---- --check ---- */
 
+/* NULL where the machine has no such part. */
 static const void *part_of(const struct vs_machine *m, const char *path) {
-    return vs_starts(path, "host.") ? (const void *)m->host : (const void *)m->storage;
+    if (vs_starts(path, "host."))
+        return m->host;
+    if (vs_starts(path, "storage."))
+        return m->storage;
+    if (vs_starts(path, "link."))
+        return m->link;
+    const struct vs_device *device = m->device_count > 0 ? m->devices[0] : NULL;
+    return device && vs_starts(path, "arch.") ? (const void *)&device->arch : device;
 }
 
 static bool put_drift(struct vs_cli *cli, const struct vs_profile *now, struct vs_err *err) {
@@ -110,11 +121,11 @@ static bool put_drift(struct vs_cli *cli, const struct vs_profile *now, struct v
     for (size_t i = 0; i < now->found_count; i++) {
         const struct vs_found *f = &now->found[i];
         const struct vs_field *field = field_of(f->path);
-        if (!field)
+        const void *part = part_of(m, f->path);
+        if (!field || !part)
             continue;
         const struct vs_num *was =
-            (const struct vs_num *)(const void *)((const char *)part_of(m, f->path) +
-                                                  field->offset);
+            (const struct vs_num *)(const void *)((const char *)part + field->offset);
         if (!vs_num_known(*was))
             continue;
         struct vs_text before = {0}, after = {0};
@@ -147,11 +158,27 @@ static bool check_words(const struct vs_cli_values *v, struct vs_err *err) {
     return true;
 }
 
+/* One file, or several joined by commas. */
+static bool read_all(struct vs_cli *cli, const char *paths, struct vs_samples *samples,
+                     struct vs_err *err) {
+    size_t count;
+    char **path = vs_split(cli->arena, paths, ',', &count);
+    if (!path)
+        return vs_err_nomem(err);
+    for (size_t i = 0; i < count; i++) {
+        struct vs_samples more;
+        if (!vs_samples_read(cli->arena, path[i], i == 0 ? samples : &more, err) ||
+            (i > 0 && !vs_samples_join(cli->arena, samples, &more, err)))
+            return false;
+    }
+    return true;
+}
+
 static bool fit(struct vs_cli *cli, const char *path, struct vs_profile *profile,
                 struct vs_err *err) {
     struct vs_samples samples;
     const char *name = name_of(cli->arena, cli->values.out_file);
-    return (name || vs_err_nomem(err)) && vs_samples_read(cli->arena, path, &samples, err) &&
+    return (name || vs_err_nomem(err)) && read_all(cli, path, &samples, err) &&
            vs_profile_fit(cli->arena, &samples, name, profile, err);
 }
 

@@ -27,7 +27,7 @@ struct vs_samples_gpu {
 
 struct vs_samples {
     const char *file, *program, *date;
-    const char *processor; /* NULL where a tool doesn't say; so are the host's numbers */
+    const char *processor; /* NULL in what a tool wrote, which says nothing of the host */
     struct vs_samples_gpu gpu;
     double cores, sockets, ram_bytes, available_bytes;
     double storage_bytes; /* of the file system that was measured; 0 = not said */
@@ -38,6 +38,14 @@ struct vs_samples {
 /* Reads a document of samples, or the output of a tool of import/tool_list.def, told by its
  * content; numbers are checked to be usable (finite, above 0). */
 bool vs_samples_read(struct vs_arena *arena, const char *path, struct vs_samples *samples,
+                     struct vs_err *err);
+
+/* The same over a terminated text that stays; `path` is what messages call it. */
+bool vs_samples_over(struct vs_arena *arena, const char *path, const char *text, size_t length,
+                     struct vs_samples *samples, struct vs_err *err);
+
+/* Adds what `more` has and `into` hasn't: samples, a host, a GPU. */
+bool vs_samples_join(struct vs_arena *arena, struct vs_samples *into, const struct vs_samples *more,
                      struct vs_err *err);
 
 /* The first reason why a probe was skipped; NULL when it was measured. "not run" when it is not
