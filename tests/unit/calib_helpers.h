@@ -41,6 +41,16 @@ static inline void write_document(const char *machine, const char *samples) {
     "{\"probe\": \"" probe "\", " more "\"work\": " work                                           \
     ", \"unit\": \"bytes\", \"seconds\": [" seconds "]}"
 
+/* Lines of a document; the second list may be NULL. Both end with NULL. */
+static inline const char *join(const char *const *first, const char *const *second) {
+    const char *all = first[0];
+    for (size_t i = 1; first[i]; i++)
+        all = vs_arena_printf(&arena, "%s, %s", all, first[i]);
+    for (size_t i = 0; second && second[i]; i++)
+        all = vs_arena_printf(&arena, "%s, %s", all, second[i]);
+    return all;
+}
+
 static inline void fit_file(const char *path, struct vs_profile *profile) {
     struct vs_samples samples;
     ck_assert_msg(vs_samples_read(&arena, path, &samples, &err), "%s", err.text);

@@ -108,12 +108,7 @@ static const char *const NO_STORAGE[] = {
     "{\"probe\": \"storage_sequential\", \"skipped\": \"read-only\"}", NULL};
 
 static void write_lists(const char *const *first, const char *const *second) {
-    const char *all = first[0];
-    for (size_t i = 1; first[i]; i++)
-        all = vs_arena_printf(&arena, "%s, %s", all, first[i]);
-    for (size_t i = 0; second[i]; i++)
-        all = vs_arena_printf(&arena, "%s, %s", all, second[i]);
-    write_samples(all);
+    write_samples(join(first, second));
 }
 
 static void fit(struct vs_profile *profile) { fit_file(file, profile); }

@@ -12,69 +12,32 @@
 
 #define RTX4090 GPU("NVIDIA GeForce RTX 4090", "8.9", "128", "25.2e9")
 
+/* A sample of a variant, over a working set of so many bytes. */
+#define VARIANT(probe, variant, bytes, work, seconds)                                              \
+    SAMPLE(probe, "\"variant\": \"" variant "\", \"bytes\": " bytes ", ", work, seconds)
+
 /* Memory of 1,008 GB/s on the data sheet: reads at 907.2 are 0.9 of it, norms at 806.4 are 0.8. The
- * small read is out of a cache. fp16 has 165.2 TFLOPS, tf32 82.6: products at a half. */
-#define MEMORY                                                                                     \
-    SAMPLE("cuda_memory", "\"variant\": \"read\", \"bytes\": 1e6, ", "1e6", "1e-7, 1e-7")          \
-    ", " SAMPLE("cuda_memory", "\"variant\": \"read\", \"bytes\": 1e9, ", "907.2e6",               \
-                "1e-3, 1e-3, 1e-3, 5e-3") ", " SAMPLE("cuda_memory",                               \
-                                                      "\"variant\": \"copy\", \"bytes\": 1e9, ",   \
-                                                      "900e6", "1e-3")
-#define WORK                                                                                                                                                      \
-    SAMPLE("cuda_stream", "\"variant\": \"norm\", \"bytes\": 1e9, ", "806.4e6", "1e-3, 1e-3")                                                                     \
-    ", " SAMPLE(                                                                                                                                                  \
-        "cuda_gemm", "\"variant\": \"fp16\", \"m\": 8192, ", "82.6e12",                                                                                           \
-        "1, 1") ", " SAMPLE("cuda_gemm", "\"variant\": \"bf16\", \"m\": 8192, ", "80e12",                                                                         \
-                            "1, 1") ", " SAMPLE("cuda_gemm",                                                                                                      \
-                                                "\"variant\": \"tf32\", \"m\": 8192, ", "41.3e12",                                                                \
-                                                "1, 1") ", " SAMPLE("cuda_launch",                                                                                \
-                                                                    "\"variant\": \"graph\", ",                                                                   \
-                                                                    "1000",                                                                                       \
-                                                                    "2e-3, 2e-3") ", " SAMPLE("cu"                                                                \
-                                                                                              "da"                                                                \
-                                                                                              "_m"                                                                \
-                                                                                              "an"                                                                \
-                                                                                              "ag"                                                                \
-                                                                                              "e"                                                                 \
-                                                                                              "d",                                                                \
-                                                                                              "\""                                                                \
-                                                                                              "va"                                                                \
-                                                                                              "ri"                                                                \
-                                                                                              "an"                                                                \
-                                                                                              "t"                                                                 \
-                                                                                              "\""                                                                \
-                                                                                              ": "                                                                \
-                                                                                              "\""                                                                \
-                                                                                              "fa"                                                                \
-                                                                                              "ul"                                                                \
-                                                                                              "t-"                                                                \
-                                                                                              "h2"                                                                \
-                                                                                              "d"                                                                 \
-                                                                                              "\""                                                                \
-                                                                                              ", "                                                                \
-                                                                                              "\""                                                                \
-                                                                                              "by"                                                                \
-                                                                                              "te"                                                                \
-                                                                                              "s"                                                                 \
-                                                                                              "\""                                                                \
-                                                                                              ": "                                                                \
-                                                                                              "1e"                                                                \
-                                                                                              "9,"                                                                \
-                                                                                              " ",                                                                \
-                                                                                              "20"                                                                \
-                                                                                              "97"                                                                \
-                                                                                              "15"                                                                \
-                                                                                              "2e"                                                                \
-                                                                                              "3",                                                                \
-                                                                                              "0."                                                                \
-                                                                                              "3") ", " SAMPLE("cuda_managed",                                    \
-                                                                                                               "\"variant\": \"prefetch-h2d\", \"bytes\": 1e9, ", \
-                                                                                                               "2097152e3",                                       \
-                                                                                                               "0.1")
+ * small read is out of a cache. */
+static const char *const MEMORY[] = {
+    VARIANT("cuda_memory", "read", "1e6", "1e6", "1e-7, 1e-7"),
+    VARIANT("cuda_memory", "read", "1e9", "907.2e6", "1e-3, 1e-3, 1e-3, 5e-3"),
+    VARIANT("cuda_memory", "copy", "1e9", "900e6", "1e-3"), NULL};
+/* fp16 has 165.2 TFLOPS, tf32 82.6: products at a half. */
+static const char *const WORK[] = {
+    VARIANT("cuda_stream", "norm", "1e9", "806.4e6", "1e-3, 1e-3"),
+    VARIANT("cuda_gemm", "fp16", "1e9", "82.6e12", "1, 1"),
+    VARIANT("cuda_gemm", "bf16", "1e9", "80e12", "1, 1"),
+    VARIANT("cuda_gemm", "tf32", "1e9", "41.3e12", "1, 1"),
+    VARIANT("cuda_launch", "graph", "0", "1000", "2e-3, 2e-3"),
+    VARIANT("cuda_managed", "fault-h2d", "1e9", "2097152e3", "0.3"),
+    VARIANT("cuda_managed", "prefetch-h2d", "1e9", "2097152e3", "0.1"),
+    NULL};
+
+static const char *memory(void) { return join(MEMORY, NULL); }
 
 START_TEST(a_known_device) {
     struct vs_profile p;
-    write_document(RTX4090, MEMORY ", " WORK);
+    write_document(RTX4090, join(MEMORY, WORK));
     fit_file(file, &p);
     ck_assert(p.device && !p.host && !p.link && !p.storage);
     ck_assert_str_eq(p.base->devices[0]->name, "rtx4090");
@@ -99,7 +62,7 @@ END_TEST
 /* 0.3 ms for a page by faults, 0.1 by prefetch: 0.2 are the driver's, times the pages at once. */
 START_TEST(faults) {
     struct vs_profile p;
-    write_document(RTX4090, MEMORY ", " WORK);
+    write_document(RTX4090, join(MEMORY, WORK));
     fit_file(file, &p);
     double pages = vs_num_or(p.base->devices[0]->arch.managed_fault_pages, 0);
     ck_assert_double_gt(pages, 0);
@@ -110,8 +73,7 @@ END_TEST
 /* Faster than its data sheet says: the sheet's number goes, and no fraction passes 1. */
 START_TEST(a_device_beyond_its_sheet) {
     struct vs_profile p;
-    write_document(RTX4090, SAMPLE("cuda_memory", "\"variant\": \"read\", \"bytes\": 1e9, ",
-                                   "1100e6", "1e-3, 1e-3"));
+    write_document(RTX4090, VARIANT("cuda_memory", "read", "1e9", "1100e6", "1e-3, 1e-3"));
     fit_file(file, &p);
     ck_assert_double_eq_tol(value(&p, "device.memory.bandwidth_bytes_per_s"), 1100e9, 1);
     ck_assert_double_eq(value(&p, "arch.read_fraction"), 1);
@@ -121,7 +83,7 @@ END_TEST
 /* Half the multiprocessors of a 4090 at 2 GHz; memory as measured. */
 START_TEST(a_device_without_a_profile) {
     struct vs_profile p;
-    write_document(GPU("NVIDIA GeForce RTX 4095", "8.9", "64", "16.5e9"), MEMORY);
+    write_document(GPU("NVIDIA GeForce RTX 4095", "8.9", "64", "16.5e9"), memory());
     fit_file(file, &p);
     const struct vs_device *base = p.base->devices[0];
     double by = 64 * 2e9 / (128 * base->compute.clock_hz.value);
@@ -156,7 +118,7 @@ START_TEST(names) {
                  {GPU("NVIDIA GeForce RTX 5090", "12.0", "170", "34e9"), "rtx5090"}};
     for (size_t i = 0; i < COUNT_OF(CASES); i++) {
         struct vs_profile p;
-        write_document(CASES[i].gpu, MEMORY);
+        write_document(CASES[i].gpu, memory());
         fit_file(file, &p);
         ck_assert_msg(p.base && strcmp(p.base->devices[0]->name, CASES[i].device) == 0,
                       "%s: found %s", CASES[i].device, p.base ? p.base->devices[0]->name : "none");
@@ -192,13 +154,10 @@ START_TEST(a_link) {
     struct vs_rng *rng = vs_rng_new(3);
     const char *up = copies("h2d-pinned", 25e9, rng), *down = copies("d2h-pinned", 20e9, rng);
     vs_rng_free(rng);
-    write_document(
-        RTX4090,
-        vs_arena_printf(&arena, "%s%s%s, %s, %s", MEMORY, up, down,
-                        SAMPLE("cuda_host_copy", "\"variant\": \"both-pinned\", \"bytes\": 1e9, ",
-                               "2e9", "0.05"),
-                        SAMPLE("cuda_host_copy", "\"variant\": \"h2d-pageable\", \"bytes\": 1e9, ",
-                               "1e9", "0.1")));
+    write_document(RTX4090,
+                   vs_arena_printf(&arena, "%s%s%s, %s, %s", memory(), up, down,
+                                   VARIANT("cuda_host_copy", "both-pinned", "1e9", "2e9", "0.05"),
+                                   VARIANT("cuda_host_copy", "h2d-pageable", "1e9", "1e9", "0.1")));
     fit_file(file, &p);
     ck_assert(p.link);
     ck_assert_double_eq_tol(value(&p, "link.h2d_bytes_per_s") / 25e9, 1, 0.03);
@@ -230,10 +189,10 @@ START_TEST(bad_samples) {
             "no measurement of cuda_memory (not run), expected one: a device needs it");
     refused(RTX4090, "{\"probe\": \"cuda_memory\", \"skipped\": \"its result was wrong\"}",
             "cuda_memory (its result was wrong)");
-    refused(", \"gpu\": {\"sms\": 4}", MEMORY, "'name'");
-    refused(", \"gpu\": {\"name\": \"x\", \"sms\": \"y\"}", MEMORY, "$.machine.gpu.sms");
-    refused(", \"gpu\": {\"name\": \"x\", \"colour\": 1}", MEMORY, "colour");
-    refused(GPU("NVIDIA Riva 128", "1.0", "1", "4e6"), MEMORY,
+    refused(", \"gpu\": {\"sms\": 4}", memory(), "'name'");
+    refused(", \"gpu\": {\"name\": \"x\", \"sms\": \"y\"}", memory(), "$.machine.gpu.sms");
+    refused(", \"gpu\": {\"name\": \"x\", \"colour\": 1}", memory(), "colour");
+    refused(GPU("NVIDIA Riva 128", "1.0", "1", "4e6"), memory(),
             "no measurement of a host, a device");
 }
 END_TEST
@@ -245,7 +204,7 @@ START_TEST(joined) {
     write_document("", SAMPLE("cpu_read", "\"threads\": 4, ", "1e9", "0.025") ", " //
                    SAMPLE("cpu_gemm_q8_0", "\"threads\": 4, ", "1e9", "0.01"));
     ck_assert(vs_samples_read(&arena, file, &host, &err));
-    write_document(RTX4090, MEMORY);
+    write_document(RTX4090, memory());
     ck_assert(vs_samples_read(&arena, file, &gpu, &err));
     ck_assert(vs_samples_join(&arena, &host, &gpu, &err));
     ck_assert_uint_eq(host.count, 5);
