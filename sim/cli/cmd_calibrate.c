@@ -174,12 +174,21 @@ static bool read_all(struct vs_cli *cli, const char *paths, struct vs_samples *s
     return true;
 }
 
-static bool fit(struct vs_cli *cli, const char *path, struct vs_profile *profile,
-                struct vs_err *err) {
-    struct vs_samples samples;
-    const char *name = name_of(cli->arena, cli->values.out_file);
-    return (name || vs_err_nomem(err)) && read_all(cli, path, &samples, err) &&
-           vs_profile_fit(cli->arena, &samples, name, profile, err);
+/* Measures, and leaves no file of samples behind. */
+static bool measure_all(struct vs_cli *cli, struct vs_samples *samples, struct vs_err *err) {
+    const struct vs_measure_options how = {.full = cli->values.full, .folder = cli->values.folder};
+    const char *host = NULL, *gpu = NULL;
+    struct vs_samples more;
+    bool ok = vs_measure(cli->arena, &how, &host, err) &&
+              vs_measure_gpu(cli->arena, &how, &gpu, err) &&
+              vs_samples_read(cli->arena, host, samples, err) &&
+              (!gpu || (vs_samples_read(cli->arena, gpu, &more, err) &&
+                        vs_samples_join(cli->arena, samples, &more, err)));
+    if (host)
+        (void)unlink(host);
+    if (gpu)
+        (void)unlink(gpu);
+    return ok;
 }
 
 static bool write_profile(struct vs_cli *cli, const struct vs_profile *profile,
@@ -193,15 +202,15 @@ static bool write_profile(struct vs_cli *cli, const struct vs_profile *profile,
 
 static bool run(struct vs_cli *cli, struct vs_err *err) {
     const struct vs_cli_values *v = &cli->values;
-    const struct vs_measure_options how = {.full = v->full, .folder = v->folder};
-    const char *path = v->samples;
+    struct vs_samples samples;
     struct vs_profile profile;
-    if (!check_words(v, err) || (!path && !vs_measure(cli->arena, &how, &path, err)))
+    if (!check_words(v, err) ||
+        !(v->samples ? read_all(cli, v->samples, &samples, err) : measure_all(cli, &samples, err)))
         return false;
-    bool ok = fit(cli, path, &profile, err);
-    if (!v->samples)
-        (void)unlink(path);
-    if (!ok)
+    const char *name = name_of(cli->arena, v->out_file);
+    if (!name)
+        return vs_err_nomem(err);
+    if (!vs_profile_fit(cli->arena, &samples, name, &profile, err))
         return false;
     if (v->check)
         return put_drift(cli, &profile, err);
@@ -214,8 +223,9 @@ const struct vs_command vs_command_calibrate = {
     .name = "calibrate",
     .about = "Measure this machine and write its profile.",
     .usage = "[--out FILE] [OPTION...]",
-    .more = "Measures processor, memory and storage with vramsim-probe, fits the numbers of a\n"
-            "profile to the times and says how far they spread. Close other programs first.",
+    .more = "Measures processor, memory and storage with vramsim-probe, a GPU with\n"
+            "vramsim-probe-cuda where that was built, fits the numbers of a profile to the\n"
+            "times and says how far they spread. Close other programs first.",
     .axes = VS_CLI_NO_AXES,
     .options = OPTIONS,
     .option_count = COUNT_OF(OPTIONS),
