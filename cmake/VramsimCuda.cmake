@@ -3,6 +3,8 @@
 set(VRAMSIM_CUDA_OFF "")
 if(NOT VRAMSIM_CUDA)
     set(VRAMSIM_CUDA_OFF "VRAMSIM_CUDA=${VRAMSIM_CUDA}")
+elseif(VRAMSIM_SANITIZE OR VRAMSIM_COVERAGE)
+    set(VRAMSIM_CUDA_OFF "nvcc takes no part in sanitizers and coverage")
 elseif(NOT EXISTS "${PROJECT_SOURCE_DIR}/kernels/cuda/CMakeLists.txt")
     set(VRAMSIM_CUDA_OFF "there is no kernels/cuda/CMakeLists.txt")
 else()

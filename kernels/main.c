@@ -1,5 +1,6 @@
-/* vramsim-probe: measures this machine and prints samples as JSON. `vramsim calibrate` runs it and
- * makes a profile of them; by hand: vramsim-probe > kernels/raw/mymachine.json */
+/* vramsim-probe and vramsim-probe-cuda: measure this machine and print samples as JSON. `vramsim
+ * calibrate` makes a profile of them; by hand: vramsim-probe > kernels/raw/mymachine.json. The
+ * build names the program (PROBE_PROGRAM) and the list of its probes (PROBE_LIST). */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include <sched.h>
 #include <stdio.h>
@@ -10,18 +11,18 @@
 #include "probe.h"
 
 #define X(name) extern const struct probe probe_##name;
-#include "list.def"
+#include PROBE_LIST
 #undef X
 
 static const struct probe *const PROBES[] = {
 #define X(name) &probe_##name,
-#include "list.def"
+#include PROBE_LIST
 #undef X
 };
 enum { PROBE_COUNT = sizeof PROBES / sizeof *PROBES };
 
 static const char USAGE[] =
-    "usage: vramsim-probe [--quick | --full] [--folder DIR] [--only PREFIX] [--list]\n"
+    "usage: " PROBE_PROGRAM " [--quick | --full] [--folder DIR] [--only PREFIX] [--list]\n"
     "  prints samples of this machine as JSON\n"
     "  --quick   under a minute (default)\n"
     "  --full    minutes: larger working sets, more repetitions\n"
@@ -76,6 +77,12 @@ static int run(const struct options *o) {
                                         .threads = processors(),
                                         .folder = o->folder};
     struct session *session = session_new(isatty(STDERR_FILENO) == 1);
+    const char *nothing = session ? machine_prepare(session) : NULL;
+    if (nothing) {
+        fprintf(stderr, PROBE_PROGRAM ": %s\n", nothing);
+        session_free(session);
+        return 1;
+    }
     size_t all = 0, done = 0;
     for (size_t i = 0; i < PROBE_COUNT; i++)
         all += wanted(PROBES[i], o);
@@ -86,18 +93,18 @@ static int run(const struct options *o) {
         session_begin(session, PROBES[i]);
         PROBES[i]->run(session, &limits);
     }
-    char *text = session ? session_text(session, "vramsim-probe", &limits) : NULL;
+    char *text = session ? session_text(session, PROBE_PROGRAM, &limits) : NULL;
     if (session)
         session_progress(session, all, all, "");
     session_free(session);
     if (!text) {
-        fprintf(stderr, "vramsim-probe: out of memory\n");
+        fprintf(stderr, PROBE_PROGRAM ": out of memory\n");
         return 1;
     }
     bool written = puts(text) >= 0 && fflush(stdout) == 0;
     free(text);
     if (!written)
-        fprintf(stderr, "vramsim-probe: standard output could not be written\n");
+        fprintf(stderr, PROBE_PROGRAM ": standard output could not be written\n");
     return written ? 0 : 1;
 }
 

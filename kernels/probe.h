@@ -42,10 +42,12 @@ struct sample {
     double work;      /* of one repetition */
     const char *unit; /* of work: "bytes", "flops", "elements", "operations" */
     unsigned threads;
-    size_t bytes;       /* working set */
-    size_t block_bytes; /* of one request to storage */
-    unsigned depth;     /* requests in flight */
-    uint64_t m, n, k;   /* of a matrix product */
+    size_t bytes;        /* working set */
+    size_t block_bytes;  /* of one request to storage */
+    unsigned depth;      /* requests in flight */
+    uint64_t m, n, k;    /* of a matrix product */
+    const char *variant; /* "bf16", "h2d-pinned": which of a probe's kinds; NULL = it has one */
+    unsigned devices;    /* that take part, where there may be several */
 };
 
 /* Repeats until the mean is known within 1 % (95 %), the time is up, or 1,000 are made; the first
@@ -56,6 +58,13 @@ void session_measure(struct session *session, const struct probe_limits *limits,
 void session_skip(struct session *session, const char *reason);
 /* All that follows is of this probe. */
 void session_begin(struct session *session, const struct probe *probe);
+
+/* What a program needs before its first probe; it may add facts. NULL, or a line that says why
+ * there is nothing to measure. cpu/machine.c, cuda/gpu.cu */
+const char *machine_prepare(struct session *session);
+/* The machine's "gpu": a member more. */
+void session_fact_text(struct session *session, const char *key, const char *value);
+void session_fact(struct session *session, const char *key, double value);
 
 /* samples.c */
 struct session *session_new(bool progress); /* NULL when memory runs out */

@@ -16,6 +16,7 @@ static const double CLOSE = 0.01; /* half of the 95 % interval, as a part of the
 
 struct session {
     cJSON *samples;
+    cJSON *gpu;                /* facts; NULL without any */
     const struct probe *probe; /* that runs now */
     bool progress, failed;
 };
@@ -31,8 +32,10 @@ struct session *session_new(bool progress) {
 }
 
 void session_free(struct session *s) {
-    if (s)
+    if (s) {
         cJSON_Delete(s->samples);
+        cJSON_Delete(s->gpu);
+    }
     free(s);
 }
 
@@ -42,6 +45,24 @@ static void put_number(struct session *s, cJSON *object, const char *key, double
 }
 
 void session_begin(struct session *s, const struct probe *probe) { s->probe = probe; }
+
+static bool has_facts(struct session *s) {
+    if (!s->gpu)
+        s->gpu = cJSON_CreateObject();
+    return s->gpu != NULL;
+}
+
+void session_fact_text(struct session *s, const char *key, const char *value) {
+    if (!has_facts(s) || !cJSON_AddStringToObject(s->gpu, key, value))
+        s->failed = true;
+}
+
+void session_fact(struct session *s, const char *key, double value) {
+    if (has_facts(s))
+        put_number(s, s->gpu, key, value);
+    else
+        s->failed = true;
+}
 
 static cJSON *add_sample(struct session *s) {
     cJSON *object = cJSON_CreateObject();
@@ -104,6 +125,9 @@ void session_measure(struct session *s, const struct probe_limits *limits,
         s->failed = true;
         return;
     }
+    if (sample->variant && !cJSON_AddStringToObject(object, "variant", sample->variant))
+        s->failed = true;
+    put_number(s, object, "devices", sample->devices);
     put_number(s, object, "threads", sample->threads);
     put_number(s, object, "bytes", (double)sample->bytes);
     put_number(s, object, "block_bytes", (double)sample->block_bytes);
@@ -213,6 +237,7 @@ char *session_text(const struct session *s, const char *program,
               cJSON_AddStringToObject(root, "schema", "vramsim-samples/1") &&
               cJSON_AddStringToObject(root, "program", program) &&
               cJSON_AddStringToObject(root, "date", date) &&
+              (!s->gpu || cJSON_AddItemReferenceToObject(machine, "gpu", s->gpu)) &&
               cJSON_AddItemToObject(root, "machine", machine);
     if (ok) {
         machine = NULL;

@@ -16,11 +16,11 @@
 
 extern char **environ;
 
-static const char PROBE[] = "vramsim-probe";
-enum { PATH_SIZE = 4096 };
+static const char HOST_PROBE[] = "vramsim-probe", GPU_PROBE[] = "vramsim-probe-cuda";
+enum { PATH_SIZE = 4096, NOT_FOUND = 127 /* as shells have it */ };
 
 /* The program beside the running one, else the bare name, for PATH. */
-static const char *find_probe(struct vs_arena *arena) {
+static const char *find_probe(struct vs_arena *arena, const char *name) {
     char self[PATH_SIZE];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     char *slash = NULL;
@@ -30,11 +30,11 @@ static const char *find_probe(struct vs_arena *arena) {
     }
     if (slash) {
         *slash = '\0';
-        const char *beside = vs_arena_printf(arena, "%s/%s", self, PROBE);
+        const char *beside = vs_arena_printf(arena, "%s/%s", self, name);
         if (beside && vs_file_exists(beside))
             return beside;
     }
-    return PROBE;
+    return name;
 }
 
 static bool make_file(struct vs_arena *arena, char **path, struct vs_err *err) {
@@ -50,25 +50,17 @@ static bool make_file(struct vs_arena *arena, char **path, struct vs_err *err) {
     return true;
 }
 
-static bool not_found(struct vs_err *err) {
-    return vs_err_set(err, VS_ERR_IO,
-                      "%s was not found beside this program nor in PATH: it measures the machine",
-                      PROBE);
-}
-
-static bool wait_for(pid_t child, struct vs_err *err) {
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0)
+/* *status is the exit status. */
+static bool wait_for(pid_t child, const char *name, int *status, struct vs_err *err) {
+    int ended = 0;
+    while (waitpid(child, &ended, 0) < 0)
         if (errno != EINTR)
-            return vs_err_set(err, VS_ERR_IO, "%s: %s", PROBE, strerror(errno));
-    if (WIFSIGNALED(status))
-        return vs_err_set(err, VS_ERR_IO, "%s was ended by signal %d: nothing is written", PROBE,
-                          WTERMSIG(status));
-    if (WEXITSTATUS(status) == 127)
-        return not_found(err);
-    return WEXITSTATUS(status) == 0 ||
-           vs_err_set(err, VS_ERR_IO, "%s ended with status %d: nothing is written", PROBE,
-                      WEXITSTATUS(status));
+            return vs_err_set(err, VS_ERR_IO, "%s: %s", name, strerror(errno));
+    if (WIFSIGNALED(ended))
+        return vs_err_set(err, VS_ERR_IO, "%s was ended by signal %d: nothing is written", name,
+                          WTERMSIG(ended));
+    *status = WEXITSTATUS(ended);
+    return true;
 }
 
 /* The child takes the interrupts of the terminal, which the parent ignores meanwhile. */
@@ -97,36 +89,68 @@ static int start(const char *program, char *const *words, const char *path, pid_
     return failure;
 }
 
-static bool run_probe(const char *program, const struct vs_measure_options *options,
-                      const char *path, struct vs_err *err) {
+/* *status is the program's, NOT_FOUND where there is none. */
+static bool run_probe(struct vs_arena *arena, const char *name,
+                      const struct vs_measure_options *options, const char *path, int *status,
+                      struct vs_err *err) {
     const struct sigaction ignored = {.sa_handler = SIG_IGN};
     struct sigaction before;
     pid_t child;
-    char *words[] = {(char *)(uintptr_t)program,
+    char *words[] = {(char *)(uintptr_t)name,
                      (char *)(uintptr_t)(options->full ? "--full" : "--quick"),
                      (char *)(uintptr_t) "--folder",
                      (char *)(uintptr_t)(options->folder ? options->folder : "."), NULL};
     (void)sigaction(SIGINT, &ignored, &before);
-    int failure = start(program, words, path, &child);
-    bool ok = failure == 0        ? wait_for(child, err)
-              : failure == ENOENT ? not_found(err)
-                                  : vs_err_set(err, VS_ERR_IO, "%s: %s", PROBE, strerror(failure));
+    int failure = start(find_probe(arena, name), words, path, &child);
+    bool ok = true;
+    if (failure == 0)
+        ok = wait_for(child, name, status, err);
+    else if (failure == ENOENT)
+        *status = NOT_FOUND;
+    else
+        ok = vs_err_set(err, VS_ERR_IO, "%s: %s", name, strerror(failure));
     (void)sigaction(SIGINT, &before, NULL);
     return ok;
 }
 
-bool vs_measure(struct vs_arena *arena, const struct vs_measure_options *options, const char **path,
-                struct vs_err *err) {
+static bool measure(struct vs_arena *arena, const char *name,
+                    const struct vs_measure_options *options, const char **path, int *status,
+                    struct vs_err *err) {
     char *file;
-    const char *program = find_probe(arena);
+    *path = NULL;
     if (options->folder && !vs_dir_exists(options->folder))
         return vs_err_at(err, options->folder, 0, 0, "no such folder");
     if (!make_file(arena, &file, err))
         return false;
-    if (!run_probe(program, options, file, err)) {
+    bool ok = run_probe(arena, name, options, file, status, err);
+    if (ok && *status == 0)
+        *path = file;
+    else
         (void)unlink(file);
+    return ok;
+}
+
+static bool failed(const char *name, int status, struct vs_err *err) {
+    return vs_err_set(err, VS_ERR_IO, "%s ended with status %d: nothing is written", name, status);
+}
+
+bool vs_measure(struct vs_arena *arena, const struct vs_measure_options *options, const char **path,
+                struct vs_err *err) {
+    int status = 0;
+    if (!measure(arena, HOST_PROBE, options, path, &status, err))
         return false;
-    }
-    *path = file;
-    return true;
+    if (status == NOT_FOUND)
+        return vs_err_set(
+            err, VS_ERR_IO,
+            "%s was not found beside this program nor in PATH: it measures the machine",
+            HOST_PROBE);
+    return status == 0 || failed(HOST_PROBE, status, err);
+}
+
+bool vs_measure_gpu(struct vs_arena *arena, const struct vs_measure_options *options,
+                    const char **path, struct vs_err *err) {
+    int status = 0;
+    if (!measure(arena, GPU_PROBE, options, path, &status, err))
+        return false;
+    return status == 0 || status == 1 || status == NOT_FOUND || failed(GPU_PROBE, status, err);
 }

@@ -1,11 +1,14 @@
-/* Samples become a profile: a machine file with its host and storage as parts, that --hw takes at
- * once. Every number says what it was measured by, how often, and half of its 95 % interval. */
+/* Samples become a profile: a machine file with what was measured as parts, that --hw takes at
+ * once. Every number says what it was measured by, how often, and half of its 95 % interval. A
+ * GPU's part begins as the profile of its name, or as one of its generation, and has its numbers
+ * replaced by those that were measured. */
 #ifndef VS_CALIB_PROFILE_H
 #define VS_CALIB_PROFILE_H
 
 #include "base/text.h"
 #include "calib/fit.h"
-#include "calib/samples.h"
+#include "hw/machine.h"
+#include "import/samples.h"
 
 struct vs_found {
     const char *path; /* "host.measured_bytes_per_s": part and field of hw/fields.c */
@@ -15,14 +18,20 @@ struct vs_found {
 
 struct vs_profile {
     const char *name, *title;
-    struct vs_found found[32];
+    const char *host_title; /* of host and storage */
+    struct vs_found found[96];
     size_t found_count;
-    const char *notes[16]; /* "storage: not measured (no file can be made in the folder)" */
+    const char *notes[24]; /* "storage: not measured (no file can be made in the folder)" */
     size_t note_count;
-    bool storage; /* its numbers were measured */
+    bool host, storage, device, link; /* parts with measured numbers */
+    const struct vs_machine *base;    /* of the GPU; NULL without one */
+    const struct vs_host *other_host; /* stands for a host that was not measured */
+    const struct vs_link *link_base;  /* has what was not measured of the link; NULL without one */
+    const struct vs_storage *storage_base; /* and of the storage */
 };
 
-/* `name`: plain (a-z 0-9 - _ .). An error when a probe is missing that a host can't do without. */
+/* `name`: plain (a-z 0-9 - _ .). An error when nothing was measured of which a part can be made, or
+ * a probe of vramsim's own is missing that a host, or a device, can't do without. */
 bool vs_profile_fit(struct vs_arena *arena, const struct vs_samples *samples, const char *name,
                     struct vs_profile *profile, struct vs_err *err);
 

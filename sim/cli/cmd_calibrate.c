@@ -20,8 +20,8 @@ static const struct vs_cli_option OPTIONS[] = {
     {"--full", VS_CLI_FLAG, VS_CLI_AT(full), NULL, "measure for minutes: larger sets, more often"},
     {"--folder", VS_CLI_TEXT, VS_CLI_AT(folder), "DIR",
      "where the storage to measure is (default: the working directory)"},
-    {"--samples", VS_CLI_TEXT, VS_CLI_AT(samples), "FILE",
-     "fit samples of vramsim-probe instead of measuring"},
+    {"--samples", VS_CLI_TEXT, VS_CLI_AT(samples), "FILE[,FILE]",
+     "fit samples of the probes, or output of other tools, instead of measuring"},
     {"--check", VS_CLI_TEXT, VS_CLI_AT(check), "PROFILE",
      "compare with a profile instead of writing one"},
     VS_CLI_QUIET,
@@ -55,7 +55,10 @@ static const struct vs_field *field_of(const char *path) {
         const struct vs_field *fields;
         size_t count;
     } parts[] = {{"host.", vs_host_fields, vs_host_field_count},
-                 {"storage.", vs_storage_fields, vs_storage_field_count}};
+                 {"storage.", vs_storage_fields, vs_storage_field_count},
+                 {"device.", vs_device_fields, vs_device_field_count},
+                 {"arch.", vs_arch_fields, vs_arch_field_count},
+                 {"link.", vs_link_fields, vs_link_field_count}};
     for (size_t p = 0; p < COUNT_OF(parts); p++)
         for (size_t i = 0; vs_starts(path, parts[p].part) && i < parts[p].count; i++)
             if (vs_streq(parts[p].fields[i].path, path + strlen(parts[p].part)))
@@ -99,8 +102,16 @@ static void put_found(struct vs_text *out, const struct vs_profile *profile) {
 
 /* ---- --check ---- */
 
+/* NULL where the machine has no such part. */
 static const void *part_of(const struct vs_machine *m, const char *path) {
-    return vs_starts(path, "host.") ? (const void *)m->host : (const void *)m->storage;
+    if (vs_starts(path, "host."))
+        return m->host;
+    if (vs_starts(path, "storage."))
+        return m->storage;
+    if (vs_starts(path, "link."))
+        return m->link;
+    const struct vs_device *device = m->device_count > 0 ? m->devices[0] : NULL;
+    return device && vs_starts(path, "arch.") ? (const void *)&device->arch : device;
 }
 
 static bool put_drift(struct vs_cli *cli, const struct vs_profile *now, struct vs_err *err) {
@@ -112,11 +123,11 @@ static bool put_drift(struct vs_cli *cli, const struct vs_profile *now, struct v
     for (size_t i = 0; i < now->found_count; i++) {
         const struct vs_found *f = &now->found[i];
         const struct vs_field *field = field_of(f->path);
-        if (!field)
+        const void *part = part_of(m, f->path);
+        if (!field || !part)
             continue;
         const struct vs_num *was =
-            (const struct vs_num *)(const void *)((const char *)part_of(m, f->path) +
-                                                  field->offset);
+            (const struct vs_num *)(const void *)((const char *)part + field->offset);
         if (!vs_num_known(*was))
             continue;
         struct vs_text before = {0}, after = {0};
@@ -149,12 +160,37 @@ static bool check_words(const struct vs_cli_values *v, struct vs_err *err) {
     return true;
 }
 
-static bool fit(struct vs_cli *cli, const char *path, struct vs_profile *profile,
-                struct vs_err *err) {
-    struct vs_samples samples;
-    const char *name = name_of(cli->arena, cli->values.out_file);
-    return (name || vs_err_nomem(err)) && vs_samples_read(cli->arena, path, &samples, err) &&
-           vs_profile_fit(cli->arena, &samples, name, profile, err);
+/* One file, or several joined by commas. */
+static bool read_all(struct vs_cli *cli, const char *paths, struct vs_samples *samples,
+                     struct vs_err *err) {
+    size_t count;
+    char **path = vs_split(cli->arena, paths, ',', &count);
+    if (!path)
+        return vs_err_nomem(err);
+    for (size_t i = 0; i < count; i++) {
+        struct vs_samples more;
+        if (!vs_samples_read(cli->arena, path[i], i == 0 ? samples : &more, err) ||
+            (i > 0 && !vs_samples_join(cli->arena, samples, &more, err)))
+            return false;
+    }
+    return true;
+}
+
+/* Measures, and leaves no file of samples behind. */
+static bool measure_all(struct vs_cli *cli, struct vs_samples *samples, struct vs_err *err) {
+    const struct vs_measure_options how = {.full = cli->values.full, .folder = cli->values.folder};
+    const char *host = NULL, *gpu = NULL;
+    struct vs_samples more;
+    bool ok = vs_measure(cli->arena, &how, &host, err) &&
+              vs_measure_gpu(cli->arena, &how, &gpu, err) &&
+              vs_samples_read(cli->arena, host, samples, err) &&
+              (!gpu || (vs_samples_read(cli->arena, gpu, &more, err) &&
+                        vs_samples_join(cli->arena, samples, &more, err)));
+    if (host)
+        (void)unlink(host);
+    if (gpu)
+        (void)unlink(gpu);
+    return ok;
 }
 
 static bool write_profile(struct vs_cli *cli, const struct vs_profile *profile,
@@ -168,15 +204,15 @@ static bool write_profile(struct vs_cli *cli, const struct vs_profile *profile,
 
 static bool run(struct vs_cli *cli, struct vs_err *err) {
     const struct vs_cli_values *v = &cli->values;
-    const struct vs_measure_options how = {.full = v->full, .folder = v->folder};
-    const char *path = v->samples;
+    struct vs_samples samples;
     struct vs_profile profile;
-    if (!check_words(v, err) || (!path && !vs_measure(cli->arena, &how, &path, err)))
+    if (!check_words(v, err) ||
+        !(v->samples ? read_all(cli, v->samples, &samples, err) : measure_all(cli, &samples, err)))
         return false;
-    bool ok = fit(cli, path, &profile, err);
-    if (!v->samples)
-        (void)unlink(path);
-    if (!ok)
+    const char *name = name_of(cli->arena, v->out_file);
+    if (!name)
+        return vs_err_nomem(err);
+    if (!vs_profile_fit(cli->arena, &samples, name, &profile, err))
         return false;
     if (v->check)
         return put_drift(cli, &profile, err);
@@ -189,8 +225,9 @@ const struct vs_command vs_command_calibrate = {
     .name = "calibrate",
     .about = "Measure this machine and write its profile.",
     .usage = "[--out FILE] [OPTION...]",
-    .more = "Measures processor, memory and storage with vramsim-probe, fits the numbers of a\n"
-            "profile to the times and says how far they spread. Close other programs first.",
+    .more = "Measures processor, memory and storage with vramsim-probe, a GPU with\n"
+            "vramsim-probe-cuda where that was built, fits the numbers of a profile to the\n"
+            "times and says how far they spread. Close other programs first.",
     .axes = VS_CLI_NO_AXES,
     .options = OPTIONS,
     .option_count = COUNT_OF(OPTIONS),

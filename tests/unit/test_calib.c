@@ -1,15 +1,8 @@
 /* Fits find what samples were made of; samples become a profile that --hw takes. */
 #include <check.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/file.h"
 #include "base/rng.h"
-#include "calib/fit.h"
-#include "calib/profile.h"
-#include "hw_helpers.h"
+#include "calib_helpers.h"
 
 enum { POINTS = 240 };
 
@@ -99,35 +92,7 @@ END_TEST
 
 /* ---- samples to a profile ---- */
 
-static char file[] = "/tmp/vramsim-calib-XXXXXX";
-
-static void begin(void) {
-    setup();
-    memcpy(file, "/tmp/vramsim-calib-XXXXXX", sizeof file);
-    int fd = mkstemp(file);
-    ck_assert_int_ge(fd, 0);
-    (void)close(fd);
-}
-
-static void end(void) {
-    (void)unlink(file);
-    teardown();
-}
-
-static void write_samples(const char *samples) {
-    const char *text = vs_arena_printf(
-        &arena,
-        "{\"schema\": \"vramsim-samples/1\", \"program\": \"probe\", \"date\": \"2026-11-29\","
-        "\"machine\": {\"processor\": \"Toy\", \"cores\": 4, \"sockets\": 1, \"ram_bytes\": 64e9,"
-        "\"available_bytes\": 60e9, \"storage_bytes\": 1e12}, \"samples\": [%s]}",
-        samples);
-    ck_assert(vs_file_write(file, text, strlen(text), &err));
-}
-
-/* One line of a document: `more` are further members, each with a comma behind it. */
-#define SAMPLE(probe, more, work, seconds)                                                         \
-    "{\"probe\": \"" probe "\", " more "\"work\": " work                                           \
-    ", \"unit\": \"bytes\", \"seconds\": [" seconds "]}"
+static void write_samples(const char *samples) { write_document("", samples); }
 
 static const char *const HOST[] = {
     SAMPLE("cpu_read", "\"threads\": 1, ", "1e9", "0.1, 0.1, 0.1"),
@@ -143,26 +108,10 @@ static const char *const NO_STORAGE[] = {
     "{\"probe\": \"storage_sequential\", \"skipped\": \"read-only\"}", NULL};
 
 static void write_lists(const char *const *first, const char *const *second) {
-    const char *all = first[0];
-    for (size_t i = 1; first[i]; i++)
-        all = vs_arena_printf(&arena, "%s, %s", all, first[i]);
-    for (size_t i = 0; second[i]; i++)
-        all = vs_arena_printf(&arena, "%s, %s", all, second[i]);
-    write_samples(all);
+    write_samples(join(first, second));
 }
 
-static void fit(struct vs_profile *profile) {
-    struct vs_samples samples;
-    ck_assert_msg(vs_samples_read(&arena, file, &samples, &err), "%s", err.text);
-    ck_assert_msg(vs_profile_fit(&arena, &samples, "mine", profile, &err), "%s", err.text);
-}
-
-static double value(const struct vs_profile *p, const char *path) {
-    for (size_t i = 0; i < p->found_count; i++)
-        if (strcmp(p->found[i].path, path) == 0)
-            return p->found[i].fitted.value;
-    return (double)NAN;
-}
+static void fit(struct vs_profile *profile) { fit_file(file, profile); }
 
 /* Reading takes 25 ms of 1 GB at best: 40 GB/s; copying shows that memory does 50. 100 GFLOPS of
  * four cores. Storage: 0.1 ms and 2 GB/s. */
@@ -177,18 +126,12 @@ START_TEST(a_host_and_its_storage) {
     ck_assert_double_eq_tol(value(&p, "host.reserved_bytes"), 4e9, 1);
     ck_assert_double_eq_tol(value(&p, "storage.latency_s"), 1e-4, 1e-8);
     ck_assert_double_eq_tol(value(&p, "storage.read_bytes_per_s"), 8e6 / 0.0041, 1);
-    struct vs_text text = {0};
-    vs_profile_write(&text, &p);
-    const char *path = vs_arena_printf(&arena, "%s.json", file);
-    ck_assert(vs_file_write(path, vs_text_str(&text), text.length, &err));
-    vs_text_release(&text);
-    const struct vs_machine *m = load_hw(path);
+    const struct vs_machine *m = as_machine(&p);
     ck_assert_uint_eq(m->device_count, 0);
     ck_assert_double_eq_tol(m->host->measured_bytes_per_s.value, 40e9, 1);
     ck_assert_str_eq(m->host->measured_bytes_per_s.method, "measured");
     ck_assert_ptr_nonnull(strstr(m->host->measured_bytes_per_s.source, "1 outliers"));
     ck_assert_double_eq_tol(m->storage->latency_s.value, 1e-4, 1e-8);
-    (void)unlink(path);
 }
 END_TEST
 

@@ -1,10 +1,40 @@
-#include "calib/samples.h"
+#include "import/samples.h"
 
+#include <string.h>
+
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "import/tool.h"
 
 #define NUMBER_MOST 1e18
-enum { SAMPLES_MOST = 100000 };
+enum { SAMPLES_MOST = 100000, FILE_MOST = 64 << 20 };
+
+static bool read_gpu(struct vs_json_reader *machine, struct vs_samples_gpu *gpu,
+                     struct vs_err *err) {
+    struct vs_json_reader r;
+    bool present;
+    const struct {
+        const char *key;
+        double *out;
+    } numbers[] = {{"count", &gpu->count},
+                   {"memory_bytes", &gpu->memory_bytes},
+                   {"free_bytes", &gpu->free_bytes},
+                   {"driver", &gpu->driver},
+                   {"runtime", &gpu->runtime},
+                   {"compute_capability", &gpu->compute_capability},
+                   {"sms", &gpu->sms},
+                   {"clock_hz", &gpu->clock_hz},
+                   {"l2_bytes", &gpu->l2_bytes}};
+    if (!vs_json_open_member(machine, "gpu", false, &r, &present, err))
+        return false;
+    if (!present)
+        return true;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (!vs_json_get_number(&r, numbers[i].key, false, 0, NUMBER_MOST, numbers[i].out, err))
+            return false;
+    return vs_json_get_string(&r, "name", true, &gpu->name, err) && vs_json_close(&r, err);
+}
 
 static bool read_machine(struct vs_json_reader *root, struct vs_samples *s, struct vs_err *err) {
     struct vs_json_reader r;
@@ -22,7 +52,7 @@ static bool read_machine(struct vs_json_reader *root, struct vs_samples *s, stru
            vs_json_get_number(&r, "available_bytes", true, 0, s->ram_bytes, &s->available_bytes,
                               err) &&
            vs_json_get_number(&r, "storage_bytes", false, 0, NUMBER_MOST, &s->storage_bytes, err) &&
-           vs_json_close(&r, err);
+           read_gpu(&r, &s->gpu, err) && vs_json_close(&r, err);
 }
 
 static bool read_seconds(struct vs_arena *arena, struct vs_json_reader *r, struct vs_sample *s,
@@ -55,13 +85,15 @@ static bool read_sample(struct vs_arena *arena, const struct vs_samples *all, si
                    {"depth", &s->depth},
                    {"m", &s->m},
                    {"n", &s->n},
-                   {"k", &s->k}};
+                   {"k", &s->k},
+                   {"devices", &s->devices}};
     const char *path = vs_arena_printf(arena, "$.samples[%zu]", index);
     if (!path)
         return vs_err_nomem(err);
     if (!vs_json_open(&r, all->file, path, node, err) ||
         !vs_json_get_string(&r, "probe", true, &s->probe, err) ||
-        !vs_json_get_string(&r, "skipped", false, &s->skipped, err))
+        !vs_json_get_string(&r, "skipped", false, &s->skipped, err) ||
+        !vs_json_get_string(&r, "variant", false, &s->variant, err))
         return false;
     if (s->skipped)
         return vs_json_close(&r, err);
@@ -73,13 +105,14 @@ static bool read_sample(struct vs_arena *arena, const struct vs_samples *all, si
            vs_json_close(&r, err);
 }
 
-bool vs_samples_read(struct vs_arena *arena, const char *path, struct vs_samples *samples,
-                     struct vs_err *err) {
-    const struct vs_json *root = NULL, *list = NULL;
+/* A document of the probes. */
+static bool read_own(struct vs_arena *arena, const char *path, const struct vs_json *root,
+                     struct vs_samples *samples, struct vs_err *err) {
+    const struct vs_json *list = NULL;
     struct vs_json_reader r;
     const char *schema = NULL;
     struct vs_samples s = {.file = path};
-    if (!vs_json_load(arena, path, &root, err) || !vs_json_open(&r, path, "$", root, err) ||
+    if (!vs_json_open(&r, path, "$", root, err) ||
         !vs_json_get_string(&r, "schema", true, &schema, err))
         return false;
     if (!vs_streq(schema, "vramsim-samples/1"))
@@ -101,6 +134,73 @@ bool vs_samples_read(struct vs_arena *arena, const char *path, struct vs_samples
         s.count++;
     }
     *samples = s;
+    return true;
+}
+
+static bool unknown_content(const char *path, struct vs_err *err) {
+    struct vs_text known = {0};
+    for (size_t i = 0; vs_tool_readers[i]; i++)
+        vs_text_printf(&known, "%s%s", i > 0 ? ", " : "", vs_tool_readers[i]->help);
+    (void)vs_err_at(err, path, 1, 1,
+                    "found no samples, expected those of vramsim-probe, or what one of these "
+                    "prints: %s",
+                    vs_text_str(&known));
+    vs_text_release(&known);
+    return false;
+}
+
+bool vs_samples_over(struct vs_arena *arena, const char *path, const char *text, size_t length,
+                     struct vs_samples *samples, struct vs_err *err) {
+    struct vs_tool_input in = {.arena = arena, .path = path, .text = text};
+    const char *first = text + strspn(text, " \t\r\n");
+    if ((*first == '{' || *first == '[') &&
+        !vs_json_parse(arena, path, text, length, &in.root, err))
+        return false;
+    if (in.root && in.root->kind == VS_JSON_OBJECT && vs_json_member(in.root, "schema"))
+        return read_own(arena, path, in.root, samples, err);
+    for (size_t i = 0; vs_tool_readers[i]; i++) {
+        struct vs_samples s = {.file = path, .date = "(no date)"};
+        if (!vs_tool_readers[i]->matches(&in))
+            continue;
+        if (!vs_tool_readers[i]->read(&in, &s, err))
+            return false;
+        *samples = s;
+        return true;
+    }
+    return unknown_content(path, err);
+}
+
+bool vs_samples_read(struct vs_arena *arena, const char *path, struct vs_samples *samples,
+                     struct vs_err *err) {
+    char *text;
+    size_t length;
+    return vs_file_read(arena, path, FILE_MOST, &text, &length, err) &&
+           vs_samples_over(arena, path, text, length, samples, err);
+}
+
+bool vs_samples_join(struct vs_arena *arena, struct vs_samples *into, const struct vs_samples *more,
+                     struct vs_err *err) {
+    struct vs_samples all = *into;
+    all.count = into->count + more->count;
+    all.at = VS_NEW_ARRAY(arena, struct vs_sample, all.count + 1);
+    if (!vs_streq(into->program, more->program))
+        all.program = vs_arena_printf(arena, "%s, %s", into->program, more->program);
+    if (!all.at || !all.program)
+        return vs_err_nomem(err);
+    for (size_t i = 0; i < all.count; i++)
+        all.at[i] = i < into->count ? into->at[i] : more->at[i - into->count];
+    if (!all.processor) {
+        all.processor = more->processor;
+        all.cores = more->cores;
+        all.sockets = more->sockets;
+        all.ram_bytes = more->ram_bytes;
+        all.available_bytes = more->available_bytes;
+    }
+    if (!(all.storage_bytes > 0))
+        all.storage_bytes = more->storage_bytes;
+    if (!all.gpu.name || (more->gpu.name && !(all.gpu.sms > 0)))
+        all.gpu = more->gpu;
+    *into = all;
     return true;
 }
 

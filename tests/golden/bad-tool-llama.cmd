@@ -1,0 +1,2 @@
+# Malformed output of a tool.
+calibrate --samples f.json --out me.json
