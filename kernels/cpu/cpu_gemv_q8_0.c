@@ -3,8 +3,8 @@
 #include "gemv.h"
 #include "quant.h"
 
-FOR_EACH_TARGET static float row(const void *blocks, const int8_t *x, const float *scales,
-                                 size_t count) {
+FOR_EACH_TARGET static float row_q8_0(const void *blocks, const int8_t *x, const float *scales,
+                                      size_t count) {
     const struct q8_block *w = blocks;
     float sum = 0;
     for (size_t b = 0; b < count; b++)
@@ -28,7 +28,7 @@ static void run(struct session *session, const struct probe_limits *limits) {
     static const struct gemv_format FORMAT = {.block_size = sizeof(struct q8_block),
                                               .block_bytes = Q8_0_BLOCK_BYTES,
                                               .fill = fill,
-                                              .row = row,
+                                              .row = row_q8_0,
                                               .value = value};
     gemv_measure(session, limits, &FORMAT);
 }

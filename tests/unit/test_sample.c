@@ -62,7 +62,7 @@ END_TEST
 
 /* What has no bin goes to the nearest. */
 START_TEST(outside) {
-    static const double VALUES[] = {0, -1, 1e-30, 1e30, INFINITY};
+    static const double VALUES[] = {0, -1, 1e-30, 1e30, (double)INFINITY};
     struct vs_sample s = {.count = 0};
     for (int i = 0; i < 2 * VS_SAMPLE_EXACT; i++)
         ck_assert(vs_sample_add(&s, VALUES[i % 5]));

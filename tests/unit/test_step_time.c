@@ -7,8 +7,8 @@
 static const char *const CASES[] = {
     "--hw h100 --model llama-3.1-8b --weights bf16 --engine vllm --task serve --ctx 8192",
     "--hw h100x8 --tp 8 --model llama-2-70b --engine vllm --task serve --ctx 8192",
-    "--hw rtx4090 --model llama-3.1-8b --weights awq4 --engine vllm --engine-version 0.6.3 --task "
-    "serve --ctx 4096 --cuda-graphs off",
+    ("--hw rtx4090 --model llama-3.1-8b --weights awq4 --engine vllm --engine-version 0.6.3 --task "
+     "serve --ctx 4096 --cuda-graphs off"),
     "--hw h100x2 --tp 2 --model mixtral-8x7b --engine trtllm --task serve --ctx 8192",
     "--hw h100 --model gemma-3-4b --engine sglang --task serve --ctx 8192",
     "--hw a100 --model llama-2-13b --engine lmdeploy --task serve --ctx 4096"};
