@@ -31,7 +31,9 @@ uint64_t vs_largest_fetch_bytes(const struct vs_plan *plan, int32_t unit) {
     uint64_t most = 0;
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
-        uint64_t bytes = w->tensor->layer == unit && !w->persists ? gathered_bytes(plan, w) : 0;
+        uint64_t bytes = w->tensor->layer == unit && !w->persists
+                             ? gathered_bytes(plan, w) / w->tensor->count
+                             : 0;
         most = bytes > most ? bytes : most;
     }
     return most;
@@ -154,6 +156,15 @@ static vs_buffer_id copy_out(struct vs_fetch *f, struct vs_emit *e, vs_buffer_id
     return own;
 }
 
+/* Of a layer that is brought for use: all, or the largest of its matrices where each goes before
+ * the next one comes. Training keeps what its backward pass needs. */
+static uint64_t held_bytes(const struct vs_fetch *f, const struct vs_plan *plan, uint32_t layer,
+                           uint64_t bytes) {
+    bool modules = vs_streq(vs_engine_rule(plan->c->engine, "fetch", "layer"), "module");
+    return modules && f->use_count == f->layers ? vs_largest_fetch_bytes(plan, (int32_t)layer)
+                                                : bytes;
+}
+
 static void copy(struct vs_fetch *f, struct vs_emit *e, uint32_t use) {
     struct vs_plan *plan = e->plan;
     uint32_t layer = layer_of(f, use);
@@ -171,7 +182,8 @@ static void copy(struct vs_fetch *f, struct vs_emit *e, uint32_t use) {
     enum vs_tag tag = plan->gather_units ? VS_TAG_GATHERED : VS_TAG_STREAMED;
     uint8_t device = e->device;
     e->device = plan->layers[layer].device;
-    vs_buffer_id unit = take_unit(e, tag, "layer weights", (int32_t)layer, bytes);
+    vs_buffer_id unit =
+        take_unit(e, tag, "layer weights", (int32_t)layer, held_bytes(f, plan, layer, bytes));
     *(copies_out(plan) ? &f->gathered[use] : &f->held[use]) = unit;
     f->copied[use] = vs_emit_unit_copy(e, (int32_t)layer, bytes);
     e->device = device;

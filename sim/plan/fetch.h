@@ -33,7 +33,7 @@ void vs_fetch_end(struct vs_fetch *f, struct vs_emit *e, vs_buffer_id root);
 /* Bytes of a unit (a layer; -1: what stands outside the layers) that must be brought to the GPU for
  * one use. */
 uint64_t vs_unit_fetch_bytes(const struct vs_plan *plan, int32_t unit);
-/* Of its largest tensor alone. */
+/* Of its largest matrix alone: one expert of many. */
 uint64_t vs_largest_fetch_bytes(const struct vs_plan *plan, int32_t unit);
 /* Brings them: over the link, from the other ranks, or both. Returns the last operation. */
 vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes);

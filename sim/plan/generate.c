@@ -216,8 +216,10 @@ bool vs_emit_step(struct vs_plan *plan, const struct vs_serve_step *step, struct
     if (!begin(&p, plan, phase, "step", err))
         return false;
     p.batch = step->decodes;
-    p.chunk = (struct vs_chunk){
-        .tokens = step->prompt_tokens, .reach = step->reach, .sequences = step->prompts};
+    p.chunk = (struct vs_chunk){.tokens = step->prompt_tokens,
+                                .reach = step->reach,
+                                .sequences = step->prompts,
+                                .others = step->other_tokens};
     set_pass(&p, 1, step->cells > 0 ? step->cells - 1 : 0, true);
     p.tokens += p.chunk.tokens;
     p.few &= p.chunk.tokens == 0;

@@ -23,9 +23,10 @@ bool vs_emit_decode(struct vs_plan *plan, uint64_t past, struct vs_phase *phase,
 struct vs_serve_step {
     uint64_t decodes, cells; /* sequences; cells of each with the new token, on average */
     uint64_t prompt_tokens;
-    uint64_t prompts; /* that end in this step */
-    double reach;     /* cells that a prompt token attends to, on average */
-    uint32_t layers;  /* the first ones alone; 0 = all */
+    uint64_t prompts;      /* that end in this step */
+    double reach;          /* cells that a prompt token attends to, on average */
+    uint64_t other_tokens; /* of prompts of all other groups of ranks that share experts */
+    uint32_t layers;       /* the first ones alone; 0 = all */
 };
 /* Blocks of the KV pool go to page-locked host memory, or come back: K and V of each layer are
  * copies of their own, in some engines those of each block too. */

@@ -271,7 +271,8 @@ static void device_experts(struct vs_pass *p, uint32_t layer) {
             first = &p->plan->weights[l->first_weight + i];
     if (!first)
         return;
-    p->tokens = own * vs_plan_groups(p->plan);
+    p->tokens =
+        (own - p->chunk.tokens) * vs_plan_groups(p->plan) + p->chunk.tokens + p->chunk.others;
     if (p->plan->attention_dp)
         exchange(p, (int32_t)layer, gathered_bytes(first), "all-gather of tokens");
     vs_pass_matrices(p, l->first_weight, l->weight_count,

@@ -19,6 +19,7 @@ struct vs_chunk {
     uint64_t tokens;
     double reach;       /* cells that one of them attends to, on average */
     uint64_t sequences; /* that they end with: a row of logits each */
+    uint64_t others;    /* tokens of the other groups' prompts, which experts see */
 };
 
 struct vs_pass {

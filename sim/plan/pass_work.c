@@ -28,7 +28,7 @@ double vs_pass_launches(const struct vs_pass *p) {
     if (p->few && vs_is(&p->plan->c->axes, VS_AXIS_CUDA_GRAPHS, "on"))
         return 0; /* the step is launched as one graph */
     if (p->few)
-        return vs_pass_number(p, "layer_launches", 0) / 4;
+        return vs_pass_number(p, "decode_launches", vs_pass_number(p, "layer_launches", 0)) / 4;
     double all = vs_pass_number(p, quantized ? "prefill_launches_quantized" : "prefill_launches",
                                 vs_pass_number(p, "layer_launches", 0));
     return all / (quantized && vs_pass_rule(p, "prefill_gemm", "dequantize") ? 4 : 3);

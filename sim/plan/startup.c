@@ -26,8 +26,18 @@ static uint64_t limit(const struct vs_plan *plan, enum vs_axis axis, const char 
     return (uint64_t)(is_large ? number(plan, large, small) : small);
 }
 
-/* The step that is tried out. Engines that do not cut prompts must take the longest one whole; very
- * long ones they cut nevertheless, and then no sampling is tried. */
+/* Engines that take prompts whole cut them on demand, and where the context is long unless told not
+ * to. */
+static bool cuts_prompts(const struct vs_plan *plan) {
+    const struct vs_values *axes = &plan->c->axes;
+    bool is_long = (double)vs_count(axes, VS_AXIS_CTX) > number(plan, "whole_prompt_tokens", 32768);
+    return vs_is(axes, VS_AXIS_CHUNKED_PREFILL, "on") ||
+           (rule_is(plan, "prompts", "whole") && is_long &&
+            !vs_is(axes, VS_AXIS_CHUNKED_PREFILL, "off"));
+}
+
+/* The step that is tried out. Engines that do not cut prompts must take the longest one whole;
+ * those that cut them nevertheless try no sampling. */
 struct step {
     uint64_t tokens, rows;
 };
@@ -39,8 +49,7 @@ static struct step largest_step(const struct vs_plan *plan) {
         .tokens = limit(plan, VS_AXIS_MAX_BATCHED_TOKENS, "step_tokens", "step_tokens_large"),
         .rows = limit(plan, VS_AXIS_MAX_SEQS, "step_sequences", "step_sequences_large")};
     if (rule_is(plan, "prompts", "whole") && !vs_given(axes, VS_AXIS_MAX_BATCHED_TOKENS)) {
-        bool cut = vs_is(axes, VS_AXIS_CHUNKED_PREFILL, "on") ||
-                   (double)ctx > number(plan, "whole_prompt_tokens", 32768);
+        bool cut = cuts_prompts(plan);
         if (!cut && ctx > s.tokens)
             s.tokens = ctx;
         if (cut)
@@ -54,6 +63,7 @@ static struct step largest_step(const struct vs_plan *plan) {
 struct vs_step_limits vs_step_limits(const struct vs_plan *plan) {
     return (struct vs_step_limits){
         .tokens = largest_step(plan).tokens,
+        .cut = cuts_prompts(plan),
         .sequences = limit(plan, VS_AXIS_MAX_SEQS, "step_sequences", "step_sequences_large")};
 }
 

@@ -27,6 +27,7 @@ uint64_t vs_kv_pool_blocks(const struct vs_plan *plan, unsigned device,
 /* The most that one step takes: tokens, and sequences. */
 struct vs_step_limits {
     uint64_t tokens, sequences;
+    bool cut; /* prompts, to what is left of a step, by an engine that could take them whole */
 };
 struct vs_step_limits vs_step_limits(const struct vs_plan *plan);
 

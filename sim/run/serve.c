@@ -27,7 +27,7 @@ struct server {
     struct vs_arrivals *arrivals;
     struct vs_trace_request next; /* the one that comes next, while `more` */
     bool more;
-    uint64_t groups;    /* of ranks, that the requests are dealt to */
+    uint32_t groups;    /* of ranks, that the requests are dealt to */
     bool closed;        /* a request arrives when another one has ended */
     uint64_t to_arrive; /* closed: clients that are free */
     VS_VEC(struct client) clients;
@@ -40,11 +40,11 @@ struct server {
     double before_s;  /* simulated before the first request */
 };
 
-static const char *policy_of(const struct vs_case *c) {
+static const char *policy_of(const struct vs_case *c, bool cut) {
     const char *word = vs_engine_rule(c->engine, "schedule", "");
     if (vs_given(&c->axes, VS_AXIS_SCHEDULE))
         return c->axes.at[VS_AXIS_SCHEDULE].text;
-    if (vs_is(&c->axes, VS_AXIS_CHUNKED_PREFILL, "on"))
+    if (cut)
         return "chunked";
     if (vs_is(&c->axes, VS_AXIS_CHUNKED_PREFILL, "off") && vs_streq(word, "chunked"))
         return "whole";
@@ -72,14 +72,15 @@ static bool open_scheduler(struct server *v, struct vs_err *err) {
     const struct vs_case *c = v->s->c;
     const struct vs_trace *trace = vs_arrivals_trace(v->arrivals);
     struct vs_step_limits most = vs_step_limits(&v->s->plan);
-    const char *word = policy_of(c);
+    const char *word = policy_of(c, most.cut);
     const struct vs_policy *policy = vs_policy_find(word);
     uint64_t block = v->s->plan.kv_block;
     v->groups = vs_plan_groups(&v->s->plan);
     uint64_t blocks = (uint64_t)v->s->out->metrics[VS_METRIC_KV_TOKENS] / block;
     const struct vs_sched_limits limits = {
-        .step_tokens = most.tokens * v->groups,
-        .sequences = most.sequences * v->groups,
+        .step_tokens = most.tokens,
+        .sequences = most.sequences,
+        .groups = v->groups,
         .block_tokens = block,
         .blocks = blocks,
         .sequence_blocks = vs_state_blocks(&v->s->plan),
@@ -150,23 +151,19 @@ static bool arrive_by_now(struct server *v, struct vs_err *err) {
     return true;
 }
 
-/* The part of a step's prompts that the fullest group has: whole ones are dealt out. All groups go
- * on together, for they share experts. */
-static double fullest(const struct server *v, uint64_t prompts) {
-    uint64_t n = prompts > 0 ? prompts : 1;
-    return (double)((n + v->groups - 1) / v->groups) / (double)n;
-}
-
+/* All groups go on together, for they share experts: the step is the one of the group with the most
+ * prompt tokens, whose experts see those of the others too. */
 static bool step_time(struct server *v, const struct vs_sched_step *step, uint64_t later,
                       struct vs_step_estimate *estimate, struct vs_err *err) {
-    double decodes = (double)step->decodes / (double)v->groups;
-    double prompts = fullest(v, step->prompts);
+    const struct vs_sched_prompts *fullest = &step->fullest;
+    double groups = v->groups, decodes = (double)step->decodes / groups;
     const struct vs_step_load load = {.decodes = decodes,
-                                      .cells =
-                                          step->cells / (double)v->groups + (double)later * decodes,
-                                      .prompts = prompts * (double)step->prompts,
-                                      .prompt_tokens = prompts * (double)step->prompt_tokens,
-                                      .pairs = prompts * step->pairs};
+                                      .cells = step->cells / groups + (double)later * decodes,
+                                      .prompts = (double)fullest->ending,
+                                      .prompt_tokens = (double)fullest->tokens,
+                                      .pairs = fullest->pairs,
+                                      .other_tokens =
+                                          (double)(step->prompts.tokens - fullest->tokens)};
     return vs_step_time(&v->times, &load, estimate, err);
 }
 
@@ -270,9 +267,9 @@ static bool take_step(struct server *v, const struct vs_sched_step *step, struct
     vs_sched_done(&v->sched, times);
     span.to_s = v->now_s - v->start_s;
     span.to = state_of(v);
-    span.prompt_tokens = (double)step->prompt_tokens;
+    span.prompt_tokens = (double)step->prompts.tokens;
     span.decoded_tokens = (double)(step->decodes * times);
-    span.made_tokens = span.decoded_tokens + (double)step->prompts;
+    span.made_tokens = span.decoded_tokens + (double)step->prompts.ending;
     span.preemptions = v->sched.thrown_back;
     span.steps = times;
     return vs_serve_log_span(&v->log, &span, err) && note_served(v, err);

@@ -1,14 +1,15 @@
 /* The grid. Decodes, prompt tokens and prompts: whole numbers up to 16, for kernels change there,
  * then eight to an octave, for matrices have a bend between reading and computing; the time between
- * is bilinear. Cells, reach and prompts: one line each from the lower node to the next, for a
- * step's time is linear in them but where windows end, which are powers of two, and where the
- * device catches up with the host that launches. A test holds the error of all this below 0.2 %. */
+ * is bilinear. Cells, reach, prompts and tokens of other groups: one line each from the lower node
+ * to the next, for a step's time is linear in them but where windows end, which are powers of two,
+ * where the device catches up with the host that launches, and where experts bend: tokens of others
+ * have eight nodes to an octave too. A test holds the error of all this below 0.2 %. */
 #include "run/step_time.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { DECODES, CELLS, TOKENS, REACH, PROMPTS };
+enum { DECODES, CELLS, TOKENS, REACH, PROMPTS, OTHERS };
 
 /* Copies are nodes too: what stands for decodes says so, what stands for cells counts blocks. */
 enum { OCTAVE_PARTS = 8 };
@@ -63,6 +64,7 @@ static bool run_phase(struct vs_step_times *times, const struct vs_step_node *no
                                        .prompt_tokens = at[TOKENS],
                                        .reach = at[REACH],
                                        .prompts = at[PROMPTS],
+                                       .other_tokens = at[OTHERS],
                                        .layers = layers};
     vs_forget_walk(x);
     vs_clear_sums(x);
@@ -176,7 +178,7 @@ static struct between place_on_line(double value) {
 static bool on_lines(struct vs_step_times *times, const struct between b[VS_STEP_DIMS],
                      uint32_t at[VS_STEP_DIMS], double share, struct vs_step_estimate *e,
                      struct vs_err *err) {
-    static const int LINES[] = {CELLS, REACH, PROMPTS};
+    static const int LINES[] = {CELLS, REACH, PROMPTS, OTHERS};
     enum { COUNT = sizeof LINES / sizeof *LINES };
     double base = 1;
     for (size_t i = 0; i < COUNT; i++) {
@@ -206,7 +208,8 @@ bool vs_step_time(struct vs_step_times *times, const struct vs_step_load *load,
         [CELLS] = place_on_line(mean(load->cells, load->decodes)),
         [TOKENS] = place_finely(load->prompt_tokens),
         [REACH] = place_on_line(mean(load->pairs, load->prompt_tokens)),
-        [PROMPTS] = place_finely(load->prompts)};
+        [PROMPTS] = place_finely(load->prompts),
+        [OTHERS] = place_finely(load->other_tokens)};
     const struct between *d = &b[DECODES], *t = &b[TOKENS];
     *e = (struct vs_step_estimate){.seconds = 0};
     for (unsigned corner = 0; corner < 4; corner++) {

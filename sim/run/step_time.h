@@ -8,9 +8,9 @@
 #include "plan/repeat.h"
 #include "run/simulate.h"
 
-/* A node: decodes, their cells, prompt tokens, their reach, prompts. Or a copy of KV blocks between
- * device and host. */
-enum { VS_STEP_DIMS = 5 };
+/* A node: decodes, their cells, prompt tokens, their reach, prompts, prompt tokens of other groups.
+ * Or a copy of KV blocks between device and host. */
+enum { VS_STEP_DIMS = 6 };
 struct vs_step_node {
     uint32_t at[VS_STEP_DIMS];
     double seconds;
@@ -31,16 +31,17 @@ struct vs_step_times {
 };
 void vs_step_times_release(struct vs_step_times *times);
 
-/* Totals of the ranks that share a step, as a scheduler counts them; means where several groups of
- * ranks share the requests. */
+/* Totals of the ranks that share a step, as a scheduler counts them. Where several groups of ranks
+ * share the requests: the mean of what decodes, and the prompts of the fullest group. */
 struct vs_step_load {
     double decodes, cells; /* of all that decode */
     double prompts, prompt_tokens;
-    double pairs; /* of prompt tokens and the cells that they attend to */
+    double pairs;        /* of prompt tokens and the cells that they attend to */
+    double other_tokens; /* of the prompts of all other groups */
 };
 
 /* A time and the nodes that it was made from, with their shares. */
-enum { VS_STEP_PARTS = 16 };
+enum { VS_STEP_PARTS = 20 };
 struct vs_step_estimate {
     double seconds;
     size_t part_count;

@@ -7,18 +7,33 @@ static struct vs_sched_request *at(const struct vs_sched *s, size_t place) {
     return &s->requests[s->batch[place]];
 }
 
+static struct vs_sched_group *group_of(const struct vs_sched *s, const struct vs_sched_request *r) {
+    return &s->groups[r->group];
+}
+
+/* Takes so many tokens of a prompt into the step; a whole one may be longer than what is left. */
+static void take_chunk(struct vs_sched *s, struct vs_sched_request *r, uint64_t tokens) {
+    struct vs_sched_group *g = group_of(s, r);
+    r->chunk = tokens;
+    g->prompts.tokens += tokens;
+    g->tokens_left -= tokens < g->tokens_left ? tokens : g->tokens_left;
+}
+
 /* The newest waits again, in front. Swapped, it goes on where it was; otherwise what it had
  * computed is lost but for what the prefix cache keeps, and what it had generated becomes part of
  * its prompt. */
 static void throw_back(struct vs_sched *s) {
     uint32_t slot = s->batch[--s->running];
     struct vs_sched_request *r = &s->requests[slot];
+    struct vs_sched_group *g = group_of(s, r);
+    g->sequences--;
     if (r->pads) { /* it has all its tokens */
         vs_room_give(s, r, false);
         vs_slot_give(s, slot);
         return;
     }
-    s->tokens_left += r->chunk + r->decodes;
+    g->tokens_left += r->chunk + r->decodes;
+    g->prompts.tokens -= r->chunk;
     r->chunk = 0;
     r->decodes = false;
     r->thrown = true;
@@ -33,32 +48,31 @@ static void throw_back(struct vs_sched *s) {
 }
 
 void vs_sched_decode(struct vs_sched *s) {
-    for (size_t i = 0; i < s->running && s->tokens_left > 0; i++) {
+    for (size_t i = 0; i < s->running; i++) {
         struct vs_sched_request *r = at(s, i);
-        if (r->cached < r->fill || r->decodes)
+        if (r->cached < r->fill || r->decodes || group_of(s, r)->tokens_left == 0)
             continue;
         while (i < s->running && !vs_room_take(s, r, r->cached + 1))
             throw_back(s);
         if (i >= s->running)
             return;
         r->decodes = true;
-        s->tokens_left--;
+        group_of(s, r)->tokens_left--;
     }
 }
 
 void vs_sched_go_on(struct vs_sched *s) {
-    for (size_t i = 0; i < s->running && s->tokens_left > 0; i++) {
+    for (size_t i = 0; i < s->running; i++) {
         struct vs_sched_request *r = at(s, i);
         uint64_t left = r->fill - (r->cached < r->fill ? r->cached : r->fill);
-        if (left == 0)
+        uint64_t budget = group_of(s, r)->tokens_left, chunk = left < budget ? left : budget;
+        if (chunk == 0)
             continue;
-        uint64_t chunk = left < s->tokens_left ? left : s->tokens_left;
         while (i < s->running && !vs_room_take(s, r, r->cached + chunk))
             throw_back(s);
         if (i >= s->running)
             return;
-        r->chunk = chunk;
-        s->tokens_left -= chunk;
+        take_chunk(s, r, chunk);
     }
 }
 
@@ -71,12 +85,13 @@ bool vs_sched_any(const struct vs_sched *s) {
 
 /* The first of those who wait joins, with what it finds in the prefix cache and a first piece of
  * the rest; false where it has to wait on. */
-static bool admit_prompt(struct vs_sched *s, struct vs_sched_request *r, bool cut, bool any) {
+static bool admit_prompt(struct vs_sched *s, struct vs_sched_request *r, bool cut) {
     const struct vs_sched_limits *l = &s->limits;
     uint64_t hits = vs_room_hits(s, r), chunk = r->fill - hits;
-    if (chunk > s->tokens_left && cut)
-        chunk = s->tokens_left;
-    else if (chunk > s->tokens_left && any)
+    const struct vs_sched_group *g = group_of(s, r);
+    if (chunk > g->tokens_left && cut)
+        chunk = g->tokens_left;
+    else if (chunk > g->tokens_left && g->prompts.tokens > 0)
         return false;
     uint64_t tokens = l->reserve == VS_RESERVE_CONTEXT   ? l->context
                       : l->reserve == VS_RESERVE_REQUEST ? r->prompt + r->gen
@@ -88,9 +103,8 @@ static bool admit_prompt(struct vs_sched *s, struct vs_sched_request *r, bool cu
         s->prefix_tokens += r->prompt;
         s->prefix_hits += hits;
     }
-    r->chunk = chunk;
+    take_chunk(s, r, chunk);
     r->decodes = chunk == 0; /* a prompt of one token that is left to decoding */
-    s->tokens_left -= chunk < s->tokens_left ? chunk : s->tokens_left;
     return true;
 }
 
@@ -99,24 +113,42 @@ static bool admit_swapped(struct vs_sched *s, struct vs_sched_request *r) {
     if (!vs_room_swap_in(s, r))
         return false;
     r->decodes = r->cached >= r->fill && vs_room_take(s, r, r->cached + 1);
-    s->tokens_left -= r->decodes;
+    group_of(s, r)->tokens_left -= r->decodes;
     return true;
 }
 
+/* Whose turn it is: the group with the most of its budget left, of those the one with the fewest
+ * sequences (NVIDIA/TensorRT-LLM 1.0, _torch/pyexecutor: new requests of attention data parallelism
+ * are dealt to the rank with the fewest new tokens). limits.groups: none has room. */
+static uint32_t next_group(const struct vs_sched *s) {
+    uint32_t best = s->limits.groups;
+    for (uint32_t i = 0; i < s->limits.groups; i++) {
+        const struct vs_sched_group *g = &s->groups[i];
+        if (g->sequences >= s->limits.sequences || g->tokens_left == 0)
+            continue;
+        if (best == s->limits.groups || g->tokens_left > s->groups[best].tokens_left ||
+            (g->tokens_left == s->groups[best].tokens_left &&
+             g->sequences < s->groups[best].sequences))
+            best = i;
+    }
+    return best;
+}
+
 void vs_sched_admit(struct vs_sched *s, bool cut) {
-    bool any = vs_sched_any(s), back = false;
-    while (s->waiting > 0 && s->running < s->limits.sequences && s->tokens_left > 0) {
+    bool back = false;
+    while (s->waiting > 0) {
         uint32_t slot = vs_queue_head(s);
         struct vs_sched_request *r = &s->requests[slot];
         bool swapped = r->swapped > 0;
-        if (back && !swapped)
+        r->group = next_group(s);
+        if (r->group == s->limits.groups || (back && !swapped))
             return;
-        if (!(swapped ? admit_swapped(s, r) : admit_prompt(s, r, cut, any)))
+        if (!(swapped ? admit_swapped(s, r) : admit_prompt(s, r, cut)))
             return;
         vs_queue_pop(s);
         s->batch[s->running++] = slot;
+        group_of(s, r)->sequences++;
         back = swapped;
-        any |= !swapped;
     }
 }
 
@@ -157,22 +189,42 @@ static uint64_t repeats(const struct vs_sched *s) {
     return fits;
 }
 
-bool vs_sched_next(struct vs_sched *s, struct vs_sched_step *step) {
-    *step = (struct vs_sched_step){.repeat = 1};
-    s->tokens_left = s->limits.step_tokens;
+static void start_step(struct vs_sched *s) {
+    for (uint32_t i = 0; s->groups && i < s->limits.groups; i++) {
+        s->groups[i].tokens_left = s->limits.step_tokens;
+        s->groups[i].prompts = (struct vs_sched_prompts){0};
+    }
     s->blocks_in = s->blocks_out = 0;
     s->pressed = false;
-    s->policy->fill(s);
+}
+
+/* What the policy has put into the step. */
+static void sum_up(struct vs_sched *s, struct vs_sched_step *step) {
     for (size_t i = 0; i < s->running; i++) {
         const struct vs_sched_request *r = at(s, i);
+        struct vs_sched_prompts *p = &group_of(s, r)->prompts;
         double chunk = (double)r->chunk;
         step->decodes += r->decodes;
         step->cells += r->decodes ? (double)(r->cached + 1) : 0;
-        step->prompts += r->chunk > 0 && r->cached + r->chunk == r->fill;
-        step->prompt_tokens += r->chunk;
-        step->pairs += chunk * ((double)r->cached + chunk / 2);
+        p->ending += r->chunk > 0 && r->cached + r->chunk == r->fill;
+        p->pairs += chunk * ((double)r->cached + chunk / 2);
     }
-    if (s->failed || step->decodes + step->prompt_tokens == 0)
+    for (uint32_t i = 0; s->groups && i < s->limits.groups; i++) {
+        const struct vs_sched_prompts *p = &s->groups[i].prompts;
+        step->prompts.ending += p->ending;
+        step->prompts.tokens += p->tokens;
+        step->prompts.pairs += p->pairs;
+        if (p->tokens > step->fullest.tokens)
+            step->fullest = *p;
+    }
+}
+
+bool vs_sched_next(struct vs_sched *s, struct vs_sched_step *step) {
+    *step = (struct vs_sched_step){.repeat = 1};
+    start_step(s);
+    s->policy->fill(s);
+    sum_up(s, step);
+    if (s->failed || step->decodes + step->prompts.tokens == 0)
         return false;
     step->blocks_in = s->blocks_in;
     step->blocks_out = s->blocks_out;
@@ -211,6 +263,7 @@ static void end_batch(struct vs_sched *s) {
         if (!at(s, i)->pads)
             return;
     for (size_t i = 0; i < s->running; i++) {
+        group_of(s, at(s, i))->sequences--;
         vs_room_give(s, at(s, i), false);
         vs_slot_give(s, s->batch[i]);
     }
@@ -227,6 +280,7 @@ void vs_sched_done(struct vs_sched *s, uint64_t times) {
         if (last)
             s->ended[s->ended_count++] = slot;
         if (last && !s->policy->pads) {
+            group_of(s, r)->sequences--;
             vs_room_give(s, r, false);
             vs_slot_give(s, slot);
             continue;

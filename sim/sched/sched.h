@@ -30,9 +30,10 @@ struct vs_sched_request {
     uint64_t serial;  /* in the order of arrival */
     uint64_t *hashes; /* of its prompt's blocks, owned */
     size_t hash_count;
-    bool decodes; /* in the current step */
-    bool thrown;  /* back, at least once */
-    bool pads;    /* has its last token, and stays until its batch ends */
+    uint32_t group; /* of ranks that attends for it, while it runs */
+    bool decodes;   /* in the current step */
+    bool thrown;    /* back, at least once */
+    bool pads;      /* has its last token, and stays until its batch ends */
 };
 
 /* What admission sets aside. */
@@ -45,7 +46,9 @@ enum vs_reserve {
 };
 
 struct vs_sched_limits {
-    uint64_t step_tokens, sequences; /* most of one step; a longer whole prompt runs alone */
+    uint64_t step_tokens, sequences; /* most of a group's step; a longer whole prompt is the only
+                                        one of its group */
+    uint32_t groups;                 /* of ranks that the requests are dealt to; 0 = 1 */
     uint64_t blocks, block_tokens;   /* the pool */
     uint64_t sequence_blocks;        /* that a sequence holds beside those of its tokens */
     enum vs_reserve reserve;
@@ -59,12 +62,25 @@ struct vs_sched_limits {
     uint64_t hash_tokens; /* of a block that requests have a hash for; 0 = they have none */
 };
 
+/* Prompts of a step, or pieces of them. */
+struct vs_sched_prompts {
+    uint64_t ending; /* prompts that the step ends */
+    uint64_t tokens;
+    double pairs; /* of tokens and the cells that they attend to */
+};
+
+/* Ranks with sequences of their own: one limit to each. */
+struct vs_sched_group {
+    uint64_t sequences;
+    uint64_t tokens_left; /* of the current step */
+    struct vs_sched_prompts prompts;
+};
+
 /* What runs together in a step. */
 struct vs_sched_step {
     uint64_t decodes;
     double cells; /* of all sequences that decode, the new tokens included */
-    uint64_t prompts, prompt_tokens;
-    double pairs;    /* prompt tokens, each with the cells that it attends to */
+    struct vs_sched_prompts prompts, fullest; /* of all, and of the group with the most tokens */
     uint64_t repeat; /* so often it comes alike, each time with one more cell to a sequence */
     uint64_t blocks_in, blocks_out; /* copied from and to host memory before it runs */
     uint64_t blocks_stored;         /* copied there while it runs */
@@ -90,6 +106,7 @@ struct vs_sched {
     size_t queue_head, waiting;
     uint32_t *batch; /* slots that run, the newest last */
     size_t running;
+    struct vs_sched_group *groups; /* limits.groups of them */
     uint64_t free_blocks;
     uint64_t own_tokens; /* in blocks that one sequence alone holds, and */
     uint64_t own_blocks; /* these blocks */
@@ -104,7 +121,7 @@ struct vs_sched {
     uint64_t prefix_tokens, prefix_hits; /* tokens of prompts that were looked up, and found */
 
     /* of the current step */
-    uint64_t tokens_left, blocks_in, blocks_out;
+    uint64_t blocks_in, blocks_out;
     bool pressed; /* somebody was thrown back */
 
     uint32_t *first, *ended; /* by vs_sched_done: who got the first token, who the last */

@@ -9,6 +9,7 @@ enum { SLOTS_FIRST = 64 };
 void vs_sched_init(struct vs_sched *s, const struct vs_policy *policy,
                    const struct vs_sched_limits *limits) {
     *s = (struct vs_sched){.policy = policy, .limits = *limits, .free_blocks = limits->blocks};
+    s->limits.groups += s->limits.groups == 0;
     /* An entry is whole blocks of the pool and whole hashes: their least common multiple. */
     uint64_t block = limits->block_tokens, a = limits->hash_tokens, b = block;
     while (a != 0) {
@@ -29,6 +30,7 @@ void vs_sched_release(struct vs_sched *s) {
     free(s->spare);
     free(s->queue);
     free(s->batch);
+    free(s->groups);
     free(s->first);
     free(s->ended);
     *s = (struct vs_sched){0};
@@ -45,11 +47,13 @@ static bool grow_ids(uint32_t **ids, size_t room) {
 static bool grow(struct vs_sched *s) {
     size_t room = s->room > 0 ? 2 * s->room : SLOTS_FIRST;
     uint32_t *queue = calloc(room, sizeof *queue);
+    if (!s->groups)
+        s->groups = calloc(s->limits.groups, sizeof *s->groups);
     struct vs_sched_request *requests = realloc(s->requests, room * sizeof *requests);
     if (requests)
         s->requests = requests;
-    if (!queue || !requests || !grow_ids(&s->spare, room) || !grow_ids(&s->batch, room) ||
-        !grow_ids(&s->first, room) || !grow_ids(&s->ended, room)) {
+    if (!queue || !requests || !s->groups || !grow_ids(&s->spare, room) ||
+        !grow_ids(&s->batch, room) || !grow_ids(&s->first, room) || !grow_ids(&s->ended, room)) {
         free(queue);
         return false;
     }

@@ -75,6 +75,51 @@ START_TEST(growing_cache) {
 }
 END_TEST
 
+/* Before 4.36 transformers handed the cache on as a tuple: in the last pass all 32 layers of
+ * OPT-6.7B have 127 old tokens and 128 new ones, of 2 x 4096 x 2 bytes each; since then those of
+ * one tensor are old. */
+START_TEST(cache_handed_on) {
+#define OPT                                                                                        \
+    "--hw t4 --model opt-6.7b --engine hf --task generate --weights fp16 --kv fp16 --prompt 100 "  \
+    "--gen 28 --engine-version "
+    const double token = 2 * 4096 * 2, fresh = 32 * 128 * token;
+    ck_assert_near(sim_bytes(sim_memory(OPT "4.25"), VS_METRIC_KV_GIB), fresh + 32 * 127 * token,
+                   1e-3);
+    ck_assert_near(sim_bytes(sim_memory(OPT "4.36"), VS_METRIC_KV_GIB), fresh + 127 * token / 2,
+                   1e-3);
+}
+END_TEST
+
+/* Accelerate brings one module and drops it before the next: of a layer of OPT-6.7B its largest
+ * matrix is held, 4096 x 16384 in 16 bit, while all 12 x 4096 x 4096 of it and its vectors cross
+ * the link. */
+START_TEST(module_by_module) {
+    struct vs_err err = {0};
+    double copied = 0;
+    sim_plan(&plan, OPT "4.36 --gpu-layers 0 --offload stream");
+    ck_assert(vs_emit_decode(&plan, 100, &phase, &err));
+    for (size_t i = 0; i < plan.buffers.count; i++)
+        if (plan.buffers.at[i].tag == VS_TAG_STREAMED && plan.buffers.at[i].layer == 5)
+            ck_assert_uint_eq(plan.buffers.at[i].bytes, 2ULL * 4096 * 16384);
+    for (size_t i = 0; i < phase.ops.count; i++)
+        if (phase.ops.at[i].layer == 5 && strcmp(phase.ops.at[i].what, "fetch layer") == 0)
+            copied += phase.ops.at[i].bytes;
+    ck_assert_near(copied, 2.0 * 12 * 4096 * 4096, 1e-3);
+}
+END_TEST
+
+/* Python is slower than an A100: 32 layers of 132 launches of 6.3 us each make a token of
+ * Llama-2-7B, in 16 bit and in 4. */
+START_TEST(bound_by_python) {
+#define LLAMA2                                                                                     \
+    "--hw a100-80g-sxm --model llama-2-7b --engine hf --task generate --prompt 28 --gen 64 "       \
+    "--weights "
+    const double python_s = 32 * 132 * 6.3e-6;
+    ck_assert_near(sim_run(LLAMA2 "fp16")->metrics[VS_METRIC_TPOT_S], python_s, 0.02);
+    ck_assert_near(sim_run(LLAMA2 "nf4")->metrics[VS_METRIC_TPOT_S], python_s, 0.02);
+}
+END_TEST
+
 /* Parts by place: two layers and the head's side of the toy on the host. */
 START_TEST(parts_on_the_host) {
     const struct vs_outcome *o =
@@ -390,6 +435,9 @@ int main(void) {
     tcase_add_test(tests, llama3_on_12_gb);
     tcase_add_test(tests, llama2_kv);
     tcase_add_test(tests, growing_cache);
+    tcase_add_test(tests, cache_handed_on);
+    tcase_add_test(tests, module_by_module);
+    tcase_add_test(tests, bound_by_python);
     tcase_add_test(tests, parts_on_the_host);
     tcase_add_test(tests, cache_that_does_not_fit);
     tcase_add_test(tests, decode_of_the_toy);

@@ -52,7 +52,7 @@ static void serve(uint64_t *prompt_tokens, uint64_t *decoded) {
         ck_assert_uint_le(sched.running, sched.limits.sequences);
         /* not always to the end, as if somebody had arrived */
         uint64_t times = steps % 3 == 0 ? (step.repeat + 1) / 2 : step.repeat;
-        *prompt_tokens += step.prompt_tokens;
+        *prompt_tokens += step.prompts.tokens;
         *decoded += step.decodes * times;
         vs_sched_done(&sched, times);
         check_blocks();
@@ -118,16 +118,16 @@ START_TEST(cuts_prompts) {
     begin("chunked", limits);
     arrive(10, 50);
     ck_assert(vs_sched_next(&sched, &step));
-    ck_assert_uint_eq(step.prompt_tokens, 10);
-    ck_assert_double_eq(step.pairs, 10 * 5);
+    ck_assert_uint_eq(step.prompts.tokens, 10);
+    ck_assert_double_eq(step.prompts.pairs, 10 * 5);
     vs_sched_done(&sched, 1);
     ck_assert_uint_eq(sched.first_count, 1);
     arrive(250, 5);
     for (size_t i = 0; i < 3; i++) {
         ck_assert(vs_sched_next(&sched, &step));
         ck_assert_uint_eq(step.decodes, 1);
-        ck_assert_uint_eq(step.prompt_tokens, chunks[i]);
-        ck_assert_uint_eq(step.prompts, i == 2);
+        ck_assert_uint_eq(step.prompts.tokens, chunks[i]);
+        ck_assert_uint_eq(step.prompts.ending, i == 2);
         ck_assert_uint_eq(step.repeat, 1);
         vs_sched_done(&sched, 1);
     }
@@ -232,12 +232,12 @@ START_TEST(shares_prefixes) {
     begin("chunked", limits);
     arrive_hashed(40, 20, ONE, 3);
     ck_assert(vs_sched_next(&sched, &step));
-    ck_assert_uint_eq(step.prompt_tokens, 40);
+    ck_assert_uint_eq(step.prompts.tokens, 40);
     vs_sched_done(&sched, 1);
     arrive_hashed(40, 5, OTHER, 3);
     ck_assert(vs_sched_next(&sched, &step));
-    ck_assert_uint_eq(step.prompt_tokens, 8);
-    ck_assert_double_eq(step.pairs, 8 * (32 + 4));
+    ck_assert_uint_eq(step.prompts.tokens, 8);
+    ck_assert_double_eq(step.prompts.pairs, 8 * (32 + 4));
     ck_assert_uint_eq(vs_sched_used_blocks(&sched), 4);
     vs_sched_done(&sched, 1);
     while (vs_sched_next(&sched, &step))
@@ -291,7 +291,7 @@ START_TEST(swaps) {
     while (vs_sched_next(&sched, &step)) {
         out += step.blocks_out;
         in += step.blocks_in;
-        prefilled += step.prompt_tokens;
+        prefilled += step.prompts.tokens;
         vs_sched_done(&sched, step.repeat);
     }
     ck_assert_uint_eq(sched.thrown_back, 1);
@@ -333,7 +333,7 @@ START_TEST(static_batches) {
     arrive(10, 9);
     uint32_t third = arrive(10, 2);
     ck_assert(vs_sched_next(&sched, &step));
-    ck_assert_uint_eq(step.prompt_tokens, 20);
+    ck_assert_uint_eq(step.prompts.tokens, 20);
     vs_sched_done(&sched, 1);
     while (sched.running > 0) {
         ck_assert(vs_sched_next(&sched, &step));
@@ -343,7 +343,7 @@ START_TEST(static_batches) {
     }
     ck_assert_uint_eq(decoded, 2 * 8);
     ck_assert(vs_sched_next(&sched, &step));
-    ck_assert_uint_eq(step.prompt_tokens, 10);
+    ck_assert_uint_eq(step.prompts.tokens, 10);
     vs_sched_release(&sched);
 }
 END_TEST
@@ -365,12 +365,69 @@ START_TEST(slots_are_used_again) {
 }
 END_TEST
 
+/* Two groups of 100 tokens each: prompts of 60 go to one and the other, a third one fits neither;
+ * the next step has room for it. A prompt of 250 is the only one of its group, and the other group
+ * takes one of 30 beside it. */
+START_TEST(groups) {
+    const struct vs_sched_limits limits = {
+        .step_tokens = 100, .sequences = 4, .groups = 2, .blocks = 100, .block_tokens = 16};
+    struct vs_sched_step step;
+    begin("whole", limits);
+    for (int i = 0; i < 3; i++)
+        arrive(60, 50);
+    ck_assert(vs_sched_next(&sched, &step));
+    ck_assert_uint_eq(step.prompts.tokens, 120);
+    ck_assert_uint_eq(step.fullest.tokens, 60);
+    ck_assert_uint_eq(step.fullest.ending, 1);
+    ck_assert_double_eq(step.fullest.pairs, 60 * 30);
+    vs_sched_done(&sched, 1);
+    ck_assert(vs_sched_next(&sched, &step));
+    ck_assert_uint_eq(step.decodes, 2);
+    ck_assert_uint_eq(step.prompts.tokens, 60);
+    ck_assert_uint_eq(step.fullest.tokens, 60);
+    vs_sched_done(&sched, 1);
+    arrive(250, 5);
+    arrive(30, 5);
+    arrive(90, 5);
+    ck_assert(vs_sched_next(&sched, &step));
+    ck_assert_uint_eq(step.prompts.tokens, 250 + 30);
+    ck_assert_uint_eq(step.fullest.tokens, 250);
+    vs_sched_release(&sched);
+}
+END_TEST
+
+/* Each group has so many sequences at most. */
+START_TEST(sequences_of_groups) {
+    const struct vs_sched_limits limits = {
+        .step_tokens = 100, .sequences = 2, .groups = 3, .blocks = 100, .block_tokens = 16};
+    struct vs_sched_step step;
+    begin("whole", limits);
+    for (int i = 0; i < 10; i++)
+        arrive(10, 2);
+    ck_assert(vs_sched_next(&sched, &step));
+    ck_assert_uint_eq(step.prompts.ending, 6);
+    ck_assert_uint_eq(step.fullest.ending, 2);
+    vs_sched_done(&sched, 1);
+    ck_assert(vs_sched_next(&sched, &step));
+    ck_assert_uint_eq(step.decodes, 6);
+    ck_assert_uint_eq(step.prompts.tokens, 0);
+    vs_sched_done(&sched, 1);
+    ck_assert_uint_eq(sched.ended_count, 6);
+    ck_assert(vs_sched_next(&sched, &step));
+    ck_assert_uint_eq(step.prompts.ending, 4);
+    ck_assert_uint_eq(step.fullest.ending, 2);
+    vs_sched_release(&sched);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("sched");
     TCase *tests = tcase_create("all");
     tcase_add_loop_test(tests, conserves, 1, 9);
     tcase_add_test(tests, cuts_prompts);
     tcase_add_test(tests, full_pool);
+    tcase_add_test(tests, groups);
+    tcase_add_test(tests, sequences_of_groups);
     tcase_add_test(tests, prompts_first);
     tcase_add_loop_test(tests, all_ways, 1, 5);
     tcase_add_test(tests, shares_prefixes);

@@ -11,7 +11,9 @@ static const char *const CASES[] = {
      "serve --ctx 4096 --cuda-graphs off"),
     "--hw h100x2 --tp 2 --model mixtral-8x7b --engine trtllm --task serve --ctx 8192",
     "--hw h100 --model gemma-3-4b --engine sglang --task serve --ctx 8192",
-    "--hw a100 --model llama-2-13b --engine lmdeploy --task serve --ctx 4096"};
+    "--hw a100 --model llama-2-13b --engine lmdeploy --task serve --ctx 4096",
+    "--hw h200 --gpus 4 --tp 4 --attn-dp on --model qwen3-30b-a3b --weights bf16 --engine trtllm "
+    "--task serve --ctx 8192"};
 enum { CASE_COUNT = sizeof CASES / sizeof *CASES, STEPS = 600 };
 
 static const double ERROR_MOST = 2e-3;
@@ -61,6 +63,8 @@ static struct vs_serve_step any_step(struct vs_rng *rng, int form) {
         step.prompt_tokens = 8 + any(rng, 12);
         step.reach = (double)any(rng, 12);
         step.prompts = vs_rng_below(rng, 5);
+        if (s.plan.attention_dp) /* no other group has more */
+            step.other_tokens = vs_rng_below(rng, 3 * step.prompt_tokens + 1);
     }
     return step;
 }
@@ -75,7 +79,8 @@ START_TEST(interpolates) {
                                           .cells = (double)(step.decodes * step.cells),
                                           .prompts = (double)step.prompts,
                                           .prompt_tokens = (double)step.prompt_tokens,
-                                          .pairs = (double)step.prompt_tokens * step.reach};
+                                          .pairs = (double)step.prompt_tokens * step.reach,
+                                          .other_tokens = (double)step.other_tokens};
         struct vs_step_estimate e;
         struct vs_err err = {.status = VS_OK};
         ck_assert_msg(vs_step_time(&times, &load, &e, &err), "%s", err.text);
