@@ -50,7 +50,7 @@ static __global__ void attend(struct cache c) {
     const float *q = c.q + which * HEAD + lane * EACH;
     struct running r = {-INFINITY, 0, {0, 0, 0, 0}};
     for (unsigned t = first; t < last; t++) {
-        __half k[EACH], v[EACH];
+        alignas(8) __half k[EACH], v[EACH]; /* as load_four writes them */
         load_four(k, c.k + (base + t) * HEAD + lane * EACH);
         load_four(v, c.v + (base + t) * HEAD + lane * EACH);
         float score = 0;
