@@ -65,10 +65,7 @@ struct vs_cli_option {
             "threads; the result doesn't depend on it (default: all processors)"                   \
     }
 #define VS_CLI_SEED                                                                                \
-    {                                                                                              \
-        "--seed", VS_CLI_COUNT, VS_CLI_AT(seed), "N",                                              \
-            "seed of random numbers (generate and train draw none)"                                \
-    }
+    { "--seed", VS_CLI_COUNT, VS_CLI_AT(seed), "N", "taken for scripts: cases say their own" }
 #define VS_CLI_CSV                                                                                 \
     { "--csv", VS_CLI_TEXT, VS_CLI_AT(csv), "FILE", "also write CSV" }
 

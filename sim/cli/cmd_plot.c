@@ -11,7 +11,6 @@ static const struct vs_cli_option OPTIONS[] = {
     {"--top", VS_CLI_POSITIVE, VS_CLI_AT(top), "N", "rows of bar charts (default 20)"},
     VS_CLI_QUIET,
     VS_CLI_THREADS,
-    VS_CLI_SEED,
 };
 
 /* The lists of a replay come in two files. */

@@ -27,7 +27,6 @@ static const struct vs_cli_option OPTIONS[] = {
     {"--fail-on-oom", VS_CLI_FLAG, VS_CLI_AT(fail_on_oom), NULL, "exit with 3 if it doesn't fit"},
     VS_CLI_QUIET,
     VS_CLI_THREADS,
-    VS_CLI_SEED,
 };
 
 /* A time of an option, above 0; not given it stays 0. */
@@ -89,6 +88,10 @@ static bool check_options(const struct vs_cli_values *v, enum vs_replay_kind kin
     return true;
 }
 
+static uint64_t seed_of(const struct vs_values *user) {
+    return vs_given(user, VS_AXIS_SEED) ? (uint64_t)vs_count(user, VS_AXIS_SEED) : 1;
+}
+
 static bool run(struct vs_cli *cli, struct vs_err *err) {
     const struct vs_cli_values *values = &cli->values;
     const struct vs_outcome *outcome = NULL;
@@ -97,9 +100,7 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     struct vs_request *request = VS_NEW(cli->arena, struct vs_request);
     struct vs_replay_options options = {
         .run = vs_cli_point_options(cli),
-        .steps = {.packed = values->packed,
-                  .seed = values->seed > 0 ? (uint64_t)values->seed : 1,
-                  .steps = (uint64_t)values->steps},
+        .steps = {.packed = values->packed, .steps = (uint64_t)values->steps},
         .skip_bad = values->skip_bad};
     options.run.serve = &serve;
     if (!request)
@@ -107,8 +108,10 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     if (!vs_cli_one_format(cli, err) || !read_options(values, &serve, err) ||
         !read_request(cli, request, err) ||
         !vs_replay_kind_of(cli->arena, &request->user, &kind, err) ||
-        !check_options(values, kind, err) ||
-        !vs_replay(cli->arena, request, kind, &options, &outcome, err))
+        !check_options(values, kind, err))
+        return false;
+    options.steps.seed = seed_of(&request->user);
+    if (!vs_replay(cli->arena, request, kind, &options, &outcome, err))
         return false;
     vs_cli_wrote(cli, outcome->requests ? values->requests_csv : NULL);
     vs_cli_wrote(cli, outcome->requests ? values->series_csv : NULL);
@@ -135,7 +138,12 @@ const struct vs_command vs_command_replay = {
             "\n"
             "Allocations (peak, reserved, fragments, where it runs out on another device or\n"
             "with --expandable-segments): PyTorch's allocator events as CSV, memory timelines\n"
-            "(*.raw.json.gz) and memory snapshots (pickles; nothing in them is executed).\n",
+            "(*.raw.json.gz) and memory snapshots (pickles; nothing in them is executed).\n"
+            "\n"
+            "Examples:\n"
+            "  vramsim replay --trace requests.csv --hw h100 --model llama-3.1-8b --engine vllm\n"
+            "  vramsim replay --trace lengths.csv --task train --hw rtx4090 --workload qlora8b\n"
+            "  vramsim replay --trace snapshot.pickle --hw rtx3060 --expandable-segments on\n",
     .axes = VS_CLI_ONE_POINT,
     .options = OPTIONS,
     .option_count = sizeof OPTIONS / sizeof OPTIONS[0],

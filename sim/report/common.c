@@ -108,8 +108,9 @@ void vs_report_ask(struct vs_text *out, const char *workload,
                                     (vs_streq(shape[i], "gpus") && vs_streq(word, "1")));
         if (!word || word[0] == '\0' || usual)
             continue;
+        const char *slash = vs_streq(shape[i], "trace") ? strrchr(word, '/') : NULL;
         vs_text_printf(out, ", %s ", shape[i]);
-        vs_put(out, word);
+        vs_put(out, slash ? slash + 1 : word);
     }
     vs_text_add(out, ", on ");
     put_distinct(out, points, count, machine_of, "; ");
