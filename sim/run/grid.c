@@ -103,13 +103,34 @@ static bool vary_optimizer(struct draft *d) {
                 (const char *const[]){own, "adamw", "adamw8bit", "paged-adamw8bit", NULL});
 }
 
+/* Devices that the request names: how --split may use them is worth a look beyond one. */
+static bool several_devices(struct draft *d, bool *several) {
+    const struct vs_settings settings = {
+        .paths = d->grid->set_paths, .values = d->grid->set_values, .count = d->grid->set_count};
+    const struct vs_machine *machine = NULL;
+    *several = false;
+    if (!d->base->at[VS_AXIS_HW].text)
+        return true; /* said to be missing where the first point is made */
+    if (!vs_catalog_machine(d->catalog, d->base, &settings, &machine, d->err))
+        return false;
+    *several = machine->device_count > 1;
+    return true;
+}
+
 static bool vary_training(struct draft *d) {
     bool qlora = vs_streq(base_word(d, VS_AXIS_METHOD, "full"), "qlora");
     bool full = vs_streq(base_word(d, VS_AXIS_METHOD, "full"), "full");
     if (qlora && !vary(d, VS_AXIS_WEIGHTS, (const char *const[]){"nf4", "nf4-dq", NULL}))
         return false;
-    return vary(d, VS_AXIS_CKPT, (const char *const[]){"none", "full", NULL}) &&
+    bool several;
+    if (!several_devices(d, &several))
+        return false;
+    if (full && several && !vary(d, VS_AXIS_ZERO, (const char *const[]){"0", "1", "2", "3", NULL}))
+        return false;
+    return vary(d, VS_AXIS_CKPT, (const char *const[]){"none", "selective", "full", NULL}) &&
            vary_optimizer(d) &&
+           (!full ||
+            vary(d, VS_AXIS_OFFLOAD_OPTIM, (const char *const[]){"none", "cpu", "nvme", NULL})) &&
            vary(d, VS_AXIS_LOSS, (const char *const[]){"full", "chunked", "fused", NULL}) &&
            (full || vary(d, VS_AXIS_OFFLOAD, (const char *const[]){"none", "stream", NULL})) &&
            vary(d, VS_AXIS_OFFLOAD_PARAM, (const char *const[]){"none", "cpu", NULL});
@@ -155,20 +176,6 @@ static bool vary_generation(struct draft *d) {
            vary(d, VS_AXIS_GPU_LAYERS, (const char *const[]){"all", "auto", "0", NULL}) &&
            vary(d, VS_AXIS_KV, (const char *const[]){"fp16", "q8_0", "q4_0", NULL}) &&
            vary(d, VS_AXIS_KV_PLACE, (const char *const[]){"gpu", "cpu", NULL});
-}
-
-/* Devices that the request names: how --split may use them is worth a look beyond one. */
-static bool several_devices(struct draft *d, bool *several) {
-    const struct vs_settings settings = {
-        .paths = d->grid->set_paths, .values = d->grid->set_values, .count = d->grid->set_count};
-    const struct vs_machine *machine = NULL;
-    *several = false;
-    if (!d->base->at[VS_AXIS_HW].text)
-        return true; /* said to be missing where the first point is made */
-    if (!vs_catalog_machine(d->catalog, d->base, &settings, &machine, d->err))
-        return false;
-    *several = machine->device_count > 1;
-    return true;
 }
 
 /* A server's batch: as its engine bounds it, and a quarter of that. */

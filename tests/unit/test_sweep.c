@@ -50,6 +50,7 @@ static const char *axis_of(const struct vs_outcome *o, const char *axis) {
 #define PINNED TOY "--task generate --kv fp16 --offload none --gpu-layers all --prompt 64 --gen 16 "
 #define PINNED_TRAIN                                                                               \
     TOY_TRAIN "--method full --ckpt none --loss full --optim adamw --offload-param none "          \
+              "--offload-optim none "                                                              \
               "--seq 64 "
 
 /* Managed memory is a point where all layers are on the device. Of a model with experts the most
@@ -87,6 +88,21 @@ START_TEST(points_that_are_worth_it) {
     ck_assert_int_ge(point_of(s, "KV in RAM"), 0);
     ck_assert_int_ge(point_of(s, "0 layers on the GPU, rest on the CPU"), 0);
     ck_assert_int_lt(point_of(s, "0 layers on the GPU, rest on the CPU, KV in RAM"), 0);
+}
+END_TEST
+
+/* Full training: where the optimizer lives, attention recomputed alone, and, with several devices,
+ * what they share. */
+START_TEST(points_of_training) {
+    const struct vs_sweep *s = sweep_of("--hw a100x2 --model gpt2 --task train --method full "
+                                        "--engine ideal --optim adamw --loss full "
+                                        "--offload-param none --seq 64");
+    ck_assert(any_with(s, "zero", "0") && any_with(s, "zero", "3"));
+    ck_assert(any_with(s, "offload-optim", "cpu") && any_with(s, "offload-optim", "nvme"));
+    ck_assert(any_with(s, "ckpt", "selective"));
+    s = sweep_of("--hw a100 --model gpt2 --task train --method full --engine ideal --optim adamw "
+                 "--loss full --offload-param none --offload-optim none --ckpt none --seq 64");
+    ck_assert_uint_eq(s->point_count, 1);
 }
 END_TEST
 
@@ -282,9 +298,10 @@ END_TEST
 
 /* The words of each axis that differs, in the order of the table; baseline values say nothing. */
 START_TEST(labels) {
-    const struct vs_sweep *s =
-        sweep_of(TOY_TRAIN "--method lora --optim adamw,adamw8bit --ckpt none,full,every:2 --loss "
-                           "full,fused --offload none,stream --offload-param none --seq 64");
+    const struct vs_sweep *s = sweep_of(
+        TOY_TRAIN
+        "--method lora --optim adamw,adamw8bit --ckpt none,full,every:2 --loss "
+        "full,fused --offload none,stream --offload-param none --offload-optim none --seq 64");
     ck_assert_uint_eq(s->point_count, 2 * 3 * 2 * 2);
     static const char *const SOME[] = {
         "AdamW, no checkpointing, full loss",
@@ -404,12 +421,14 @@ END_TEST
 
 /* One point that cannot be is an error; in a grid it is left out; when none can be, the reason. */
 START_TEST(points_that_cannot_be) {
-    refused(TOY_TRAIN "--method full --loss full --optim adamw --offload-param none --ckpt every:9",
+    refused(TOY_TRAIN "--method full --loss full --optim adamw --offload-param none "
+                      "--offload-optim none --ckpt every:9",
             "every:9");
     refused(PINNED "--weights nosuch", "nosuch");
-    const struct vs_sweep *s =
-        sweep_of(TOY_TRAIN "--method full --loss full --optim adamw --offload-param none --ckpt "
-                           "none,every:2,every:9 --seq 64");
+    const struct vs_sweep *s = sweep_of(
+        TOY_TRAIN
+        "--method full --loss full --optim adamw --offload-param none --offload-optim none --ckpt "
+        "none,every:2,every:9 --seq 64");
     ck_assert_uint_eq(s->point_count, 2);
 }
 END_TEST
@@ -421,6 +440,7 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, points_of_generation);
     tcase_add_test(tests, points_that_are_worth_it);
+    tcase_add_test(tests, points_of_training);
     tcase_add_test(tests, points_of_serving);
     tcase_add_test(tests, expansion);
     tcase_add_test(tests, grid_without_end);
