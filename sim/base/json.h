@@ -116,5 +116,10 @@ void vs_json_number(struct vs_json_writer *w, double value);      /* NaN writes 
 void vs_json_u64(struct vs_json_writer *w, uint64_t value);
 void vs_json_boolean(struct vs_json_writer *w, bool value);
 void vs_json_null(struct vs_json_writer *w);
+/* A key and its value. */
+void vs_json_member_string(struct vs_json_writer *w, const char *key, const char *value);
+void vs_json_member_number(struct vs_json_writer *w, const char *key, double value);
+void vs_json_member_u64(struct vs_json_writer *w, const char *key, uint64_t value);
+void vs_json_member_boolean(struct vs_json_writer *w, const char *key, bool value);
 
 #endif

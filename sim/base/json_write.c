@@ -118,3 +118,23 @@ void vs_json_null(struct vs_json_writer *w) {
     put_before(w);
     vs_text_add(w->out, "null");
 }
+
+void vs_json_member_string(struct vs_json_writer *w, const char *key, const char *value) {
+    vs_json_key(w, key);
+    vs_json_string(w, value);
+}
+
+void vs_json_member_number(struct vs_json_writer *w, const char *key, double value) {
+    vs_json_key(w, key);
+    vs_json_number(w, value);
+}
+
+void vs_json_member_u64(struct vs_json_writer *w, const char *key, uint64_t value) {
+    vs_json_key(w, key);
+    vs_json_u64(w, value);
+}
+
+void vs_json_member_boolean(struct vs_json_writer *w, const char *key, bool value) {
+    vs_json_key(w, key);
+    vs_json_boolean(w, value);
+}

@@ -12,16 +12,14 @@ struct part {
 };
 
 static void put_key(struct vs_json_writer *w, const char *key, const char *value) {
-    vs_json_key(w, key);
-    vs_json_string(w, value);
+    vs_json_member_string(w, key, value);
 }
 
 static void put_number(struct vs_json_writer *w, const char *key, double value, const char *method,
                        const char *source) {
     vs_json_key(w, key);
     vs_json_object(w);
-    vs_json_key(w, "value");
-    vs_json_number(w, value);
+    vs_json_member_number(w, "value", value);
     put_key(w, "method", method);
     put_key(w, "source", source);
     vs_json_end(w, '}');
@@ -86,8 +84,7 @@ static void put_device(struct vs_json_writer *w, const struct vs_profile *p) {
     vs_json_key(w, "memory");
     vs_json_object(w);
     put_key(w, "kind", d->memory.kind);
-    vs_json_key(w, "inline_ecc");
-    vs_json_boolean(w, d->memory.inline_ecc);
+    vs_json_member_boolean(w, "inline_ecc", d->memory.inline_ecc);
     put_group(w, p, &part, "memory.");
     vs_json_end(w, '}');
     vs_json_key(w, "compute");

@@ -106,27 +106,19 @@ static void put_entry(struct vs_json_writer *w, struct sample *sample, const cha
                       const char *metric) {
     const struct left_out left_out = leave_out(sample);
     vs_json_object(w);
-    vs_json_key(w, "engine");
-    vs_json_string(w, engine);
-    vs_json_key(w, "metric");
-    vs_json_string(w, metric);
-    vs_json_key(w, "n");
-    vs_json_u64(w, sample->count);
-    vs_json_key(w, "groups");
-    vs_json_u64(w, sample->groups);
+    vs_json_member_string(w, "engine", engine);
+    vs_json_member_string(w, "metric", metric);
+    vs_json_member_u64(w, "n", sample->count);
+    vs_json_member_u64(w, "groups", sample->groups);
     vs_json_key(w, "archs");
     vs_json_array(w);
     for (size_t i = 0; i < sample->arch_count; i++)
         vs_json_string(w, sample->archs[i]);
     vs_json_end(w, ']');
-    vs_json_key(w, "q10");
-    vs_json_number(w, quantile(sample, NULL, 0.1));
-    vs_json_key(w, "q90");
-    vs_json_number(w, quantile(sample, NULL, 0.9));
-    vs_json_key(w, "left_out_coverage");
-    vs_json_number(w, left_out.coverage);
-    vs_json_key(w, "widen");
-    vs_json_number(w, left_out.widen);
+    vs_json_member_number(w, "q10", quantile(sample, NULL, 0.1));
+    vs_json_member_number(w, "q90", quantile(sample, NULL, 0.9));
+    vs_json_member_number(w, "left_out_coverage", left_out.coverage);
+    vs_json_member_number(w, "widen", left_out.widen);
     vs_json_end(w, '}');
 }
 
@@ -145,8 +137,7 @@ void vs_report_accuracy(struct vs_text *out, const struct vs_validation *validat
     }
     vs_json_begin(&w, out);
     vs_json_object(&w);
-    vs_json_key(&w, "schema");
-    vs_json_string(&w, "vramsim-accuracy/1");
+    vs_json_member_string(&w, "schema", "vramsim-accuracy/1");
     vs_json_key(&w, "how");
     vs_json_string(
         &w,

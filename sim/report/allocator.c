@@ -6,28 +6,23 @@
 
 #include "report/table.h"
 
-static void member(struct vs_json_writer *w, const char *key, uint64_t value) {
-    vs_json_key(w, key);
-    vs_json_u64(w, value);
-}
-
 static void device_json(struct vs_json_writer *w, const struct vs_allocator_outcome *d) {
     vs_json_key(w, d->pool);
     vs_json_object(w);
-    member(w, "start_bytes", d->start_bytes);
-    member(w, "peak_requested_bytes", d->peak_requested_bytes);
-    member(w, "peak_above_start_bytes", d->peak_requested_bytes - d->start_bytes);
-    member(w, "peak_allocated_bytes", d->peak_allocated_bytes);
-    member(w, "peak_reserved_bytes", d->peak_reserved_bytes);
+    vs_json_member_u64(w, "start_bytes", d->start_bytes);
+    vs_json_member_u64(w, "peak_requested_bytes", d->peak_requested_bytes);
+    vs_json_member_u64(w, "peak_above_start_bytes", d->peak_requested_bytes - d->start_bytes);
+    vs_json_member_u64(w, "peak_allocated_bytes", d->peak_allocated_bytes);
+    vs_json_member_u64(w, "peak_reserved_bytes", d->peak_reserved_bytes);
     if (d->recorded_reserved_bytes > 0)
-        member(w, "recorded_reserved_bytes", d->recorded_reserved_bytes);
-    member(w, "retries", d->retries);
-    member(w, "fragmentation_bytes", d->idle_bytes);
-    member(w, "fragmentation_at", d->idle_place);
-    member(w, "fragmentation_request_bytes", d->idle_request_bytes);
-    member(w, "fragmentation_largest_block_bytes", d->idle_largest_bytes);
-    member(w, "end_requested_bytes", d->end_bytes);
-    member(w, "end_reserved_bytes", d->end_reserved_bytes);
+        vs_json_member_u64(w, "recorded_reserved_bytes", d->recorded_reserved_bytes);
+    vs_json_member_u64(w, "retries", d->retries);
+    vs_json_member_u64(w, "fragmentation_bytes", d->idle_bytes);
+    vs_json_member_u64(w, "fragmentation_at", d->idle_place);
+    vs_json_member_u64(w, "fragmentation_request_bytes", d->idle_request_bytes);
+    vs_json_member_u64(w, "fragmentation_largest_block_bytes", d->idle_largest_bytes);
+    vs_json_member_u64(w, "end_requested_bytes", d->end_bytes);
+    vs_json_member_u64(w, "end_reserved_bytes", d->end_reserved_bytes);
     vs_json_end(w, '}');
 }
 
@@ -35,25 +30,23 @@ void vs_report_allocator_json(struct vs_json_writer *w, const struct vs_outcome 
     const struct vs_memory_replay *a = outcome->allocator;
     vs_json_key(w, "allocator");
     vs_json_object(w);
-    vs_json_key(w, "form");
-    vs_json_string(w, a->form);
-    vs_json_key(w, "place_is");
-    vs_json_string(w, a->unit);
-    member(w, "events", a->events);
-    member(w, "blocks_before", a->before_blocks);
-    member(w, "unknown_frees", a->unknown_frees);
-    member(w, "lost_frees", a->lost_frees);
-    member(w, "size_changes", a->size_changes);
-    member(w, "skipped", a->skipped);
-    member(w, "recorded_ooms", a->recorded_ooms);
+    vs_json_member_string(w, "form", a->form);
+    vs_json_member_string(w, "place_is", a->unit);
+    vs_json_member_u64(w, "events", a->events);
+    vs_json_member_u64(w, "blocks_before", a->before_blocks);
+    vs_json_member_u64(w, "unknown_frees", a->unknown_frees);
+    vs_json_member_u64(w, "lost_frees", a->lost_frees);
+    vs_json_member_u64(w, "size_changes", a->size_changes);
+    vs_json_member_u64(w, "skipped", a->skipped);
+    vs_json_member_u64(w, "recorded_ooms", a->recorded_ooms);
     if (a->recorded_ooms > 0) {
-        member(w, "recorded_oom_at", a->recorded_oom_place);
-        member(w, "recorded_oom_bytes", a->recorded_oom_bytes);
+        vs_json_member_u64(w, "recorded_oom_at", a->recorded_oom_place);
+        vs_json_member_u64(w, "recorded_oom_bytes", a->recorded_oom_bytes);
     }
     if (!outcome->fits) {
-        member(w, "oom_at", a->oom_place);
-        member(w, "oom_reserved_free_bytes", a->oom_reserved_free_bytes);
-        member(w, "oom_largest_free_block_bytes", a->oom_largest_free_bytes);
+        vs_json_member_u64(w, "oom_at", a->oom_place);
+        vs_json_member_u64(w, "oom_reserved_free_bytes", a->oom_reserved_free_bytes);
+        vs_json_member_u64(w, "oom_largest_free_block_bytes", a->oom_largest_free_bytes);
     }
     vs_json_key(w, "devices");
     vs_json_object(w);

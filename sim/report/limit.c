@@ -104,16 +104,12 @@ static void member_outcome(struct vs_json_writer *w, const char *key,
 
 static void limit_json(struct vs_json_writer *w, const struct vs_limit *limit) {
     vs_json_object(w);
-    vs_json_key(w, "axis");
-    vs_json_string(w, limit->axis);
-    vs_json_key(w, "value");
-    vs_json_number(w, (double)limit->value);
-    vs_json_key(w, "open");
-    vs_json_boolean(w, limit->open);
-    vs_json_key(w, "not_monotone");
-    vs_json_boolean(w, limit->not_monotone);
-    vs_json_key(w, "model_maximum");
-    vs_json_number(w, limit->model_maximum > 0 ? (double)limit->model_maximum : (double)NAN);
+    vs_json_member_string(w, "axis", limit->axis);
+    vs_json_member_number(w, "value", (double)limit->value);
+    vs_json_member_boolean(w, "open", limit->open);
+    vs_json_member_boolean(w, "not_monotone", limit->not_monotone);
+    vs_json_member_number(w, "model_maximum",
+                          limit->model_maximum > 0 ? (double)limit->model_maximum : (double)NAN);
     member_outcome(w, "at", limit->at);
     member_outcome(w, "beyond", limit->beyond);
     vs_json_end(w, '}');
@@ -125,12 +121,9 @@ void vs_report_limit_json(struct vs_text *out, const struct vs_limit *const *lim
     struct vs_json_writer w;
     vs_json_begin(&w, out);
     vs_json_object(&w);
-    vs_json_key(&w, "hw");
-    vs_json_string(&w, n > 0 ? runs[0]->hw : NULL);
-    vs_json_key(&w, "model");
-    vs_json_string(&w, n > 0 ? runs[0]->model : NULL);
-    vs_json_key(&w, "engine");
-    vs_json_string(&w, n > 0 ? runs[0]->engine : NULL);
+    vs_json_member_string(&w, "hw", n > 0 ? runs[0]->hw : NULL);
+    vs_json_member_string(&w, "model", n > 0 ? runs[0]->model : NULL);
+    vs_json_member_string(&w, "engine", n > 0 ? runs[0]->engine : NULL);
     vs_json_key(&w, "limits");
     vs_json_array(&w);
     for (size_t i = 0; i < count; i++)

@@ -15,20 +15,10 @@ enum { TEMPLATE_BYTES_MOST = 1 << 20, POINTS_MOST = 1000 };
 static const char TEMPLATE[] = "reports/html/page.html";
 static const char MARK[] = "{{data}}";
 
-static void member_string(struct vs_json_writer *w, const char *key, const char *text) {
-    vs_json_key(w, key);
-    vs_json_string(w, text);
-}
-
-static void member_number(struct vs_json_writer *w, const char *key, double number) {
-    vs_json_key(w, key);
-    vs_json_number(w, number);
-}
-
 /* A text that a function appends. */
 static void member_made(struct vs_json_writer *w, const char *key, struct vs_text *text) {
     w->out->failed = w->out->failed || text->failed;
-    member_string(w, key, vs_text_str(text));
+    vs_json_member_string(w, key, vs_text_str(text));
     vs_text_release(text);
 }
 
@@ -37,8 +27,7 @@ static void put_tags(struct vs_json_writer *w, const char *key, const struct vs_
     vs_json_key(w, key);
     vs_json_object(w);
     for (size_t i = 0; i < count; i++) {
-        vs_json_key(w, tags[i].tag);
-        vs_json_u64(w, tags[i].bytes);
+        vs_json_member_u64(w, tags[i].tag, tags[i].bytes);
     }
     vs_json_end(w, '}');
 }
@@ -49,12 +38,11 @@ static void put_pools(struct vs_json_writer *w, const struct vs_outcome *p) {
     for (size_t i = 0; i < p->pool_count; i++) {
         const struct vs_pool_outcome *pool = &p->pools[i];
         vs_json_object(w);
-        member_string(w, "name", pool->name);
-        member_number(w, "capacity",
-                      pool->capacity_bytes == UINT64_MAX ? (double)NAN
-                                                         : (double)pool->capacity_bytes);
-        vs_json_key(w, "peak");
-        vs_json_u64(w, pool->peak_bytes);
+        vs_json_member_string(w, "name", pool->name);
+        vs_json_member_number(w, "capacity",
+                              pool->capacity_bytes == UINT64_MAX ? (double)NAN
+                                                                 : (double)pool->capacity_bytes);
+        vs_json_member_u64(w, "peak", pool->peak_bytes);
         put_tags(w, "tags", pool->by_tag, pool->by_tag_count);
         vs_json_end(w, '}');
     }
@@ -69,15 +57,12 @@ static void put_oom(struct vs_json_writer *w, const struct vs_oom_outcome *oom) 
         return;
     }
     vs_json_object(w);
-    member_string(w, "pool", oom->pool);
+    vs_json_member_string(w, "pool", oom->pool);
     vs_report_place(&place, oom);
     member_made(w, "place", &place);
-    vs_json_key(w, "requested");
-    vs_json_u64(w, oom->requested_bytes);
-    vs_json_key(w, "short");
-    vs_json_u64(w, vs_report_short_bytes(oom));
-    vs_json_key(w, "capacity");
-    vs_json_u64(w, oom->capacity_bytes);
+    vs_json_member_u64(w, "requested", oom->requested_bytes);
+    vs_json_member_u64(w, "short", vs_report_short_bytes(oom));
+    vs_json_member_u64(w, "capacity", oom->capacity_bytes);
     put_tags(w, "held", oom->by_tag, oom->by_tag_count);
     vs_json_end(w, '}');
 }
@@ -86,7 +71,7 @@ static void put_utilization(struct vs_json_writer *w, const struct vs_outcome *p
     vs_json_key(w, "utilization");
     vs_json_object(w);
     for (size_t i = 0; i < p->utilization_count; i++)
-        member_number(w, p->utilization[i].resource, p->utilization[i].fraction);
+        vs_json_member_number(w, p->utilization[i].resource, p->utilization[i].fraction);
     vs_json_end(w, '}');
 }
 
@@ -94,20 +79,21 @@ static void put_point(struct vs_json_writer *w, const struct vs_outcome *p) {
     const enum vs_metric speed = vs_result_speed(p);
     struct vs_text command = {0};
     vs_json_object(w);
-    member_string(w, "label", !p->label ? "this run" : p->label[0] != '\0' ? p->label : "plain");
-    member_string(w, "hw", p->hw);
-    member_string(w, "engine", p->engine);
-    vs_json_key(w, "fits");
-    vs_json_boolean(w, p->fits);
-    vs_json_key(w, "bound");
-    vs_json_boolean(w, p->bound);
-    member_number(w, "speed", p->fits ? p->metrics[speed] : (double)NAN);
-    member_number(w, "low", p->fits ? p->interval_low[speed] : (double)NAN);
-    member_number(w, "high", p->fits ? p->interval_high[speed] : (double)NAN);
-    member_number(w, "vram", p->metrics[VS_METRIC_PEAK_VRAM_GIB]);
-    member_number(w, "ram", p->metrics[VS_METRIC_PEAK_RAM_GIB]);
-    member_number(w, "longest", p->oom_point > 0 ? (double)p->oom_point : (double)NAN);
-    member_string(w, "bound_by", p->bound_by);
+    vs_json_member_string(w, "label",
+                          !p->label             ? "this run"
+                          : p->label[0] != '\0' ? p->label
+                                                : "plain");
+    vs_json_member_string(w, "hw", p->hw);
+    vs_json_member_string(w, "engine", p->engine);
+    vs_json_member_boolean(w, "fits", p->fits);
+    vs_json_member_boolean(w, "bound", p->bound);
+    vs_json_member_number(w, "speed", p->fits ? p->metrics[speed] : (double)NAN);
+    vs_json_member_number(w, "low", p->fits ? p->interval_low[speed] : (double)NAN);
+    vs_json_member_number(w, "high", p->fits ? p->interval_high[speed] : (double)NAN);
+    vs_json_member_number(w, "vram", p->metrics[VS_METRIC_PEAK_VRAM_GIB]);
+    vs_json_member_number(w, "ram", p->metrics[VS_METRIC_PEAK_RAM_GIB]);
+    vs_json_member_number(w, "longest", p->oom_point > 0 ? (double)p->oom_point : (double)NAN);
+    vs_json_member_string(w, "bound_by", p->bound_by);
     put_utilization(w, p);
     put_pools(w, p);
     put_oom(w, p->fits ? NULL : p->oom);
@@ -164,18 +150,14 @@ static void put_misfits(struct vs_json_writer *w, const struct vs_result *result
         w->out->failed = true;
     for (size_t g = 0; g < count; g++) {
         vs_json_object(w);
-        vs_json_key(w, "point");
-        vs_json_u64(w, groups[g].first);
-        vs_json_key(w, "count");
-        vs_json_u64(w, groups[g].count);
+        vs_json_member_u64(w, "point", groups[g].first);
+        vs_json_member_u64(w, "count", groups[g].count);
         vs_json_end(w, '}');
     }
     if (result->run && result->run->oom && !result->run->fits) {
         vs_json_object(w);
-        vs_json_key(w, "point");
-        vs_json_u64(w, 0);
-        vs_json_key(w, "count");
-        vs_json_u64(w, 1);
+        vs_json_member_u64(w, "point", 0);
+        vs_json_member_u64(w, "count", 1);
         vs_json_end(w, '}');
     }
     vs_json_end(w, ']');
@@ -185,7 +167,7 @@ static void put_misfits(struct vs_json_writer *w, const struct vs_result *result
 /* The profile of each machine once, with the sentences that it rests on. */
 static void put_machine(struct vs_json_writer *w, const struct vs_outcome *p) {
     vs_json_object(w);
-    member_string(w, "machine", p->machine);
+    vs_json_member_string(w, "machine", p->machine);
     vs_json_key(w, "assumed");
     vs_json_array(w);
     for (size_t i = 0; i < p->assumed_count; i++)
@@ -232,13 +214,13 @@ static void put_data(struct vs_text *out, const struct vs_result *result) {
     member_made(&w, "question", &headline);
     put_answer(&answer, result, points, count);
     member_made(&w, "answer", &answer);
-    member_string(&w, "command", result->command);
-    member_string(&w, "speed_title",
-                  count > 0 ? vs_metric_info(vs_result_speed(points[0]))->help : "");
-    member_string(&w, "longest_title",
-                  result->sweep && result->sweep->oom_axis ? result->sweep->oom_axis : "");
-    member_number(&w, "best", result->sweep ? (double)result->sweep->best : 0);
-    member_number(&w, "left_out", (double)(count - shown));
+    vs_json_member_string(&w, "command", result->command);
+    vs_json_member_string(&w, "speed_title",
+                          count > 0 ? vs_metric_info(vs_result_speed(points[0]))->help : "");
+    vs_json_member_string(&w, "longest_title",
+                          result->sweep && result->sweep->oom_axis ? result->sweep->oom_axis : "");
+    vs_json_member_number(&w, "best", result->sweep ? (double)result->sweep->best : 0);
+    vs_json_member_number(&w, "left_out", (double)(count - shown));
     vs_json_key(&w, "points");
     vs_json_array(&w);
     for (size_t i = 0; i < shown; i++)

@@ -17,8 +17,7 @@ static bool put_latencies(struct vs_json_writer *w, const struct vs_replayed *re
         done = vs_latencies_collect(replay, k, &times);
         if (done && times.count > 1) {
             vs_json_object(w);
-            vs_json_key(w, "name");
-            vs_json_string(w, NAMES[k]);
+            vs_json_member_string(w, "name", NAMES[k]);
             vs_json_key(w, "quantiles"); /* at 0, 1 / QUANTILES, ..., 1 */
             vs_json_array(w);
             for (int q = 0; q <= QUANTILES; q++)

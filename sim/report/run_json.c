@@ -5,11 +5,6 @@
 #include "report/report.h"
 #include "report/steps.h"
 
-static void member_string(struct vs_json_writer *w, const char *key, const char *value) {
-    vs_json_key(w, key);
-    vs_json_string(w, value);
-}
-
 /* A capacity; no ceiling is null. */
 static void member_bytes(struct vs_json_writer *w, const char *key, uint64_t bytes) {
     vs_json_key(w, key);
@@ -42,17 +37,16 @@ void vs_report_oom_json(struct vs_json_writer *w, const struct vs_oom_outcome *o
         return;
     }
     vs_json_object(w);
-    member_string(w, "pool", oom->pool);
-    member_string(w, "phase", oom->phase);
-    vs_json_key(w, "at_s");
-    vs_json_number(w, oom->at_s);
+    vs_json_member_string(w, "pool", oom->pool);
+    vs_json_member_string(w, "phase", oom->phase);
+    vs_json_member_number(w, "at_s", oom->at_s);
     member_bytes(w, "requested_bytes", oom->requested_bytes);
     member_bytes(w, "in_use_bytes", oom->in_use_bytes);
     member_bytes(w, "capacity_bytes", oom->capacity_bytes);
     member_bytes(w, "short_bytes", oom->short_bytes);
     member_bytes(w, "needed_bytes", oom->needed_bytes);
-    member_string(w, "operation", oom->operation);
-    member_string(w, "tensor", oom->tensor);
+    vs_json_member_string(w, "operation", oom->operation);
+    vs_json_member_string(w, "tensor", oom->tensor);
     member_tags(w, oom->by_tag, oom->by_tag_count);
     vs_json_end(w, '}');
 }
@@ -127,8 +121,7 @@ static void member_kv_waste(struct vs_json_writer *w, const struct vs_kv_waste *
     vs_json_key(w, "kv_waste");
     vs_json_object(w);
     for (size_t i = 0; i < sizeof MEMBERS / sizeof *MEMBERS; i++) {
-        vs_json_key(w, MEMBERS[i].key);
-        vs_json_number(w, MEMBERS[i].bytes);
+        vs_json_member_number(w, MEMBERS[i].key, MEMBERS[i].bytes);
     }
     vs_json_end(w, '}');
 }
@@ -137,17 +130,17 @@ static void member_strategy(struct vs_json_writer *w, const struct vs_outcome *o
     vs_json_key(w, "strategy");
     vs_json_object(w);
     for (size_t i = 0; i < outcome->strategy_count; i++)
-        member_string(w, outcome->strategy[i].axis, outcome->strategy[i].word);
+        vs_json_member_string(w, outcome->strategy[i].axis, outcome->strategy[i].word);
     vs_json_end(w, '}');
 }
 
 static void member_utilization(struct vs_json_writer *w, const struct vs_outcome *outcome) {
-    member_string(w, "bound_by", outcome->bound_by);
+    vs_json_member_string(w, "bound_by", outcome->bound_by);
     vs_json_key(w, "utilization");
     vs_json_object(w);
     for (size_t i = 0; i < outcome->utilization_count; i++) {
-        vs_json_key(w, outcome->utilization[i].resource);
-        vs_json_number(w, outcome->utilization[i].fraction);
+        vs_json_member_number(w, outcome->utilization[i].resource,
+                              outcome->utilization[i].fraction);
     }
     vs_json_end(w, '}');
 }
@@ -176,22 +169,20 @@ static void member_requests(struct vs_json_writer *w, const struct vs_request_co
     vs_json_key(w, "requests");
     vs_json_object(w);
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
-        vs_json_key(w, members[i].key);
-        vs_json_u64(w, members[i].count);
+        vs_json_member_u64(w, members[i].key, members[i].count);
     }
     vs_json_end(w, '}');
 }
 
 void vs_report_outcome_json(struct vs_json_writer *w, const struct vs_outcome *outcome) {
-    member_string(w, "hw", outcome->hw);
-    member_string(w, "machine", outcome->machine);
-    member_string(w, "model", outcome->model);
-    member_string(w, "engine", outcome->engine);
-    member_string(w, "engine_version", outcome->engine_version);
-    member_string(w, "task", outcome->task);
+    vs_json_member_string(w, "hw", outcome->hw);
+    vs_json_member_string(w, "machine", outcome->machine);
+    vs_json_member_string(w, "model", outcome->model);
+    vs_json_member_string(w, "engine", outcome->engine);
+    vs_json_member_string(w, "engine_version", outcome->engine_version);
+    vs_json_member_string(w, "task", outcome->task);
     member_strategy(w, outcome);
-    vs_json_key(w, "fits");
-    vs_json_boolean(w, outcome->fits);
+    vs_json_member_boolean(w, "fits", outcome->fits);
     vs_json_key(w, "oom");
     vs_report_oom_json(w, outcome->fits ? NULL : outcome->oom);
     member_remedies(w, outcome);
@@ -206,10 +197,8 @@ void vs_report_outcome_json(struct vs_json_writer *w, const struct vs_outcome *o
         vs_report_allocator_json(w, outcome);
     member_utilization(w, outcome);
     member_intervals(w, outcome);
-    vs_json_key(w, "extrapolating");
-    vs_json_boolean(w, outcome->extrapolating);
-    vs_json_key(w, "bound");
-    vs_json_boolean(w, outcome->bound);
+    vs_json_member_boolean(w, "extrapolating", outcome->extrapolating);
+    vs_json_member_boolean(w, "bound", outcome->bound);
     member_strings(w, "notes", outcome->notes, outcome->note_count);
     member_strings(w, "assumed", outcome->assumed, outcome->assumed_count);
 }

@@ -8,11 +8,6 @@
 
 /* ---- JSON ---- */
 
-static void member(struct vs_json_writer *w, const char *key, uint64_t value) {
-    vs_json_key(w, key);
-    vs_json_u64(w, value);
-}
-
 static void memory_json(struct vs_json_writer *w, const char *key,
                         const struct vs_step_memory *memory) {
     vs_json_key(w, key);
@@ -21,19 +16,18 @@ static void memory_json(struct vs_json_writer *w, const char *key,
         return;
     }
     vs_json_object(w);
-    vs_json_key(w, "expandable-segments");
-    vs_json_string(w, memory->expandable);
-    vs_json_key(w, "fits");
-    vs_json_boolean(w, memory->fits);
-    member(w, "steps", memory->steps);
+    vs_json_member_string(w, "expandable-segments", memory->expandable);
+    vs_json_member_boolean(w, "fits", memory->fits);
+    vs_json_member_u64(w, "steps", memory->steps);
     if (!memory->fits) {
-        member(w, "oom_step", memory->oom_step);
-        member(w, "oom_micro_step", memory->oom_micro_step);
+        vs_json_member_u64(w, "oom_step", memory->oom_step);
+        vs_json_member_u64(w, "oom_micro_step", memory->oom_micro_step);
     }
-    member(w, "peak_allocated_bytes", memory->peak_allocated_bytes);
-    member(w, "peak_reserved_bytes", memory->peak_reserved_bytes);
-    member(w, "fragmentation_bytes", memory->peak_reserved_bytes - memory->peak_allocated_bytes);
-    member(w, "retries", memory->retries);
+    vs_json_member_u64(w, "peak_allocated_bytes", memory->peak_allocated_bytes);
+    vs_json_member_u64(w, "peak_reserved_bytes", memory->peak_reserved_bytes);
+    vs_json_member_u64(w, "fragmentation_bytes",
+                       memory->peak_reserved_bytes - memory->peak_allocated_bytes);
+    vs_json_member_u64(w, "retries", memory->retries);
     vs_json_end(w, '}');
 }
 
@@ -41,23 +35,20 @@ void vs_report_steps_json(struct vs_json_writer *w, const struct vs_outcome *out
     const struct vs_step_replay *s = outcome->steps;
     vs_json_key(w, "steps");
     vs_json_object(w);
-    vs_json_key(w, "form");
-    vs_json_string(w, s->form);
-    vs_json_key(w, "packed");
-    vs_json_boolean(w, s->packed);
-    member(w, "asked", s->trace_steps);
-    member(w, "done", s->step_count);
-    member(w, "skipped", s->skipped);
-    member(w, "cut_samples", s->cut);
-    member(w, "tokens", s->tokens);
-    member(w, "computed_tokens", s->computed_tokens);
-    vs_json_key(w, "seconds");
-    vs_json_number(w, s->seconds);
+    vs_json_member_string(w, "form", s->form);
+    vs_json_member_boolean(w, "packed", s->packed);
+    vs_json_member_u64(w, "asked", s->trace_steps);
+    vs_json_member_u64(w, "done", s->step_count);
+    vs_json_member_u64(w, "skipped", s->skipped);
+    vs_json_member_u64(w, "cut_samples", s->cut);
+    vs_json_member_u64(w, "tokens", s->tokens);
+    vs_json_member_u64(w, "computed_tokens", s->computed_tokens);
+    vs_json_member_number(w, "seconds", s->seconds);
     if (!outcome->fits) {
-        member(w, "oom_step", s->oom_step);
-        member(w, "oom_micro_step", s->oom_micro_step);
-        member(w, "oom_sample", s->oom_sample);
-        member(w, "oom_sample_tokens", s->oom_tokens);
+        vs_json_member_u64(w, "oom_step", s->oom_step);
+        vs_json_member_u64(w, "oom_micro_step", s->oom_micro_step);
+        vs_json_member_u64(w, "oom_sample", s->oom_sample);
+        vs_json_member_u64(w, "oom_sample_tokens", s->oom_tokens);
     }
     memory_json(w, "allocator", &s->memory);
     memory_json(w, "allocator_otherwise", s->other);

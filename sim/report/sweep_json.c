@@ -5,18 +5,14 @@ void vs_report_sweep_json(struct vs_text *out, const struct vs_sweep *sweep) {
     struct vs_json_writer w;
     vs_json_begin(&w, out);
     vs_json_object(&w);
-    vs_json_key(&w, "hw");
-    vs_json_string(&w, sweep->hw);
-    vs_json_key(&w, "workload");
-    vs_json_string(&w, sweep->workload);
+    vs_json_member_string(&w, "hw", sweep->hw);
+    vs_json_member_string(&w, "workload", sweep->workload);
     vs_json_key(&w, "axes");
     vs_json_array(&w);
     for (size_t i = 0; i < sweep->axis_count; i++) {
         vs_json_object(&w);
-        vs_json_key(&w, "name");
-        vs_json_string(&w, sweep->axes[i].name);
-        vs_json_key(&w, "listed");
-        vs_json_boolean(&w, sweep->axes[i].listed);
+        vs_json_member_string(&w, "name", sweep->axes[i].name);
+        vs_json_member_boolean(&w, "listed", sweep->axes[i].listed);
         vs_json_end(&w, '}');
     }
     vs_json_end(&w, ']');
@@ -24,8 +20,7 @@ void vs_report_sweep_json(struct vs_text *out, const struct vs_sweep *sweep) {
     vs_json_array(&w);
     for (size_t i = 0; i < sweep->point_count; i++) {
         vs_json_object(&w);
-        vs_json_key(&w, "label");
-        vs_json_string(&w, sweep->points[i]->label ? sweep->points[i]->label : "");
+        vs_json_member_string(&w, "label", sweep->points[i]->label ? sweep->points[i]->label : "");
         vs_json_key(&w, "rank");
         if (i < sweep->fit_count)
             vs_json_u64(&w, i + 1);

@@ -2,21 +2,6 @@
 #include "report/errors.h"
 #include "report/report.h"
 
-static void member_count(struct vs_json_writer *w, const char *key, size_t count) {
-    vs_json_key(w, key);
-    vs_json_u64(w, count);
-}
-
-static void member_number(struct vs_json_writer *w, const char *key, double number) {
-    vs_json_key(w, key);
-    vs_json_number(w, number);
-}
-
-static void member_string(struct vs_json_writer *w, const char *key, const char *text) {
-    vs_json_key(w, key);
-    vs_json_string(w, text);
-}
-
 /* One entry of the statistics; metric or engine null = all. Entries without a case are left out. */
 static void put_entry(struct vs_json_writer *w, const struct vs_validation *validation,
                       const char *metric, const char *engine, bool low) {
@@ -29,23 +14,23 @@ static void put_entry(struct vs_json_writer *w, const struct vs_validation *vali
     if (e.cases == 0)
         return;
     vs_json_object(w);
-    member_string(w, "metric", metric);
-    member_string(w, "engine", engine);
-    member_count(w, "cases", e.cases);
-    member_count(w, "failures", e.failures);
+    vs_json_member_string(w, "metric", metric);
+    vs_json_member_string(w, "engine", engine);
+    vs_json_member_u64(w, "cases", e.cases);
+    vs_json_member_u64(w, "failures", e.failures);
     if (!metric || !vs_streq(metric, "fits")) {
-        member_count(w, "compared", e.compared);
-        member_number(w, "median", e.median);
-        member_number(w, "p90", e.p90);
-        member_count(w, "groups", e.groups);
-        member_number(w, "group_median", e.group_median);
-        member_number(w, "bias", e.bias);
+        vs_json_member_u64(w, "compared", e.compared);
+        vs_json_member_number(w, "median", e.median);
+        vs_json_member_number(w, "p90", e.p90);
+        vs_json_member_u64(w, "groups", e.groups);
+        vs_json_member_number(w, "group_median", e.group_median);
+        vs_json_member_number(w, "bias", e.bias);
     }
     if (!metric || vs_streq(metric, "fits")) {
-        member_count(w, "fits_predicted_fits_measured", e.fit_fit);
-        member_count(w, "fits_predicted_oom_measured", e.fit_oom);
-        member_count(w, "oom_predicted_fits_measured", e.oom_fit);
-        member_count(w, "oom_predicted_oom_measured", e.oom_oom);
+        vs_json_member_u64(w, "fits_predicted_fits_measured", e.fit_fit);
+        vs_json_member_u64(w, "fits_predicted_oom_measured", e.fit_oom);
+        vs_json_member_u64(w, "oom_predicted_fits_measured", e.oom_fit);
+        vs_json_member_u64(w, "oom_predicted_oom_measured", e.oom_oom);
     }
     vs_json_end(w, '}');
 }
@@ -77,9 +62,9 @@ static void put_summary(struct vs_json_writer *w, struct vs_arena *arena,
     for (size_t i = 0; i < reason_count; i++)
         failures += reasons[i].count;
     vs_json_object(w);
-    member_count(w, "cases", v->row_count);
-    member_count(w, "distinct_args", v->distinct_args);
-    member_count(w, "failures", failures);
+    vs_json_member_u64(w, "cases", v->row_count);
+    vs_json_member_u64(w, "distinct_args", v->distinct_args);
+    vs_json_member_u64(w, "failures", failures);
     vs_json_key(w, "errors");
     put_entries(w, v, &metrics, &engines, false);
     vs_json_key(w, "low_trust");
@@ -88,8 +73,8 @@ static void put_summary(struct vs_json_writer *w, struct vs_arena *arena,
     vs_json_array(w);
     for (size_t i = 0; i < reason_count; i++) {
         vs_json_object(w);
-        member_string(w, "reason", reasons[i].text);
-        member_count(w, "cases", reasons[i].count);
+        vs_json_member_string(w, "reason", reasons[i].text);
+        vs_json_member_u64(w, "cases", reasons[i].count);
         vs_json_end(w, '}');
     }
     vs_json_end(w, ']');
@@ -103,17 +88,17 @@ static void put_summary(struct vs_json_writer *w, struct vs_arena *arena,
 
 static void put_case(struct vs_json_writer *w, const struct vs_case_row *row) {
     vs_json_object(w);
-    member_string(w, "id", row->id);
-    member_string(w, "metric", row->metric);
-    member_string(w, "engine", row->engine);
-    member_string(w, "group", row->group);
-    member_string(w, "trust", row->trust);
-    member_number(w, "measured", row->measured);
-    member_number(w, "predicted", row->predicted);
-    member_number(w, "error", row->error);
-    member_number(w, "low", row->low);
-    member_number(w, "high", row->high);
-    member_string(w, "failure", row->failure);
+    vs_json_member_string(w, "id", row->id);
+    vs_json_member_string(w, "metric", row->metric);
+    vs_json_member_string(w, "engine", row->engine);
+    vs_json_member_string(w, "group", row->group);
+    vs_json_member_string(w, "trust", row->trust);
+    vs_json_member_number(w, "measured", row->measured);
+    vs_json_member_number(w, "predicted", row->predicted);
+    vs_json_member_number(w, "error", row->error);
+    vs_json_member_number(w, "low", row->low);
+    vs_json_member_number(w, "high", row->high);
+    vs_json_member_string(w, "failure", row->failure);
     vs_json_end(w, '}');
 }
 

@@ -38,23 +38,19 @@ struct writing {
 };
 
 static void put_string(struct vs_json_writer *w, const char *key, const char *value) {
-    vs_json_key(w, key);
-    vs_json_string(w, value);
+    vs_json_member_string(w, key, value);
 }
 
 static void put_number(struct vs_json_writer *w, const char *key, double value) {
-    vs_json_key(w, key);
-    vs_json_number(w, value);
+    vs_json_member_number(w, key, value);
 }
 
 static void put_u64(struct vs_json_writer *w, const char *key, uint64_t value) {
-    vs_json_key(w, key);
-    vs_json_u64(w, value);
+    vs_json_member_u64(w, key, value);
 }
 
 static void put_bool(struct vs_json_writer *w, const char *key, bool value) {
-    vs_json_key(w, key);
-    vs_json_boolean(w, value);
+    vs_json_member_boolean(w, key, value);
 }
 
 static void put_buffer_id(struct vs_json_writer *w, const char *key, vs_buffer_id id) {
