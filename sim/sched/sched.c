@@ -112,7 +112,12 @@ static bool admit_prompt(struct vs_sched *s, struct vs_sched_request *r, bool cu
 static bool admit_swapped(struct vs_sched *s, struct vs_sched_request *r) {
     if (!vs_room_swap_in(s, r))
         return false;
-    r->decodes = r->cached >= r->fill && vs_room_take(s, r, r->cached + 1);
+    uint64_t left = r->fill - (r->cached < r->fill ? r->cached : r->fill);
+    uint64_t budget = group_of(s, r)->tokens_left;
+    uint64_t chunk = left < budget ? left : budget;
+    if (chunk > 0 && vs_room_take(s, r, r->cached + chunk))
+        take_chunk(s, r, chunk);
+    r->decodes = left == 0 && vs_room_take(s, r, r->cached + 1);
     group_of(s, r)->tokens_left -= r->decodes;
     return true;
 }

@@ -276,6 +276,31 @@ END_TEST
 
 /* The second of two throws itself back: with room for its blocks in host memory it goes on where it
  * was, and no prompt is computed twice. */
+/* A prompt that was swapped out before its last chunk goes on with it when it comes back. */
+START_TEST(swaps_half_a_prompt) {
+    begin("chunked", (struct vs_sched_limits){.step_tokens = 8,
+                                              .sequences = 8,
+                                              .blocks = 10,
+                                              .block_tokens = 4,
+                                              .reserve = VS_RESERVE_NOTHING,
+                                              .swap = true,
+                                              .host_blocks = 100});
+    struct vs_sched_step step;
+    size_t ended = 0;
+    bool went = false;
+    arrive(7, 12);
+    arrive(36, 3);
+    while (vs_sched_next(&sched, &step)) {
+        went |= step.blocks_out > 0;
+        vs_sched_done(&sched, 1);
+        ended += sched.ended_count;
+    }
+    ck_assert(went);
+    ck_assert_uint_eq(ended, 2);
+    ck_assert_uint_eq(sched.running + sched.waiting, 0);
+}
+END_TEST
+
 START_TEST(swaps) {
     const struct vs_sched_limits limits = {.step_tokens = 100,
                                            .sequences = 8,
@@ -433,6 +458,7 @@ int main(void) {
     tcase_add_test(tests, shares_prefixes);
     tcase_add_test(tests, evicts);
     tcase_add_test(tests, swaps);
+    tcase_add_test(tests, swaps_half_a_prompt);
     tcase_add_test(tests, reserves_context);
     tcase_add_test(tests, static_batches);
     tcase_add_test(tests, slots_are_used_again);
