@@ -1,9 +1,12 @@
 /* The host's part of ZeRO-Offload and ZeRO-Infinity (deepspeedai/DeepSpeed: runtime/zero and
  * runtime/swap_tensor):
- *   stages 1 and 2  a rank's gradients in fp32 and master copies are one flat tensor each,
- * page-locked if asked for, and so is a 16-bit tensor through which new weights go back stage 3 the
- * gradients are one flat tensor storage         states are read into a fixed number of buffers of
- * one tile each, and written back; parameters pass through a pool of buffers of their own
+ *
+ * - stages 1 and 2: a rank's gradients in fp32 and master copies are one flat tensor each,
+ *   page-locked if asked for, and so is a 16-bit tensor through which new weights go back
+ * - stage 3: the gradients are one flat tensor
+ * - storage: states are read into a fixed number of buffers of one tile each, and written back;
+ *   parameters pass through a pool of buffers of their own
+ *
  * Page-locked requests grow to a power of two where the stack allocates them as PyTorch does. */
 #include "plan/train_host.h"
 

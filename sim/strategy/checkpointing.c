@@ -1,10 +1,14 @@
 /* Activation checkpointing: which layers keep only their input and are run again in backward.
- *   full      every layer by itself
- *   selective every layer keeps all but what the core of attention makes from q, k and v, which
- * runs again every:K   each K-th layer by itself, the others keep everything op        every layer
- * keeps its input and what its matrices and attention put out, except the last matrix, and runs the
- * rest again sqrt      segments of about sqrt(layers) layers that keep one input between them With
- * --ckpt-offload cpu inputs wait in host memory: copied down behind the layer, up before its
+ *
+ * - full: every layer by itself
+ * - selective: every layer keeps all but what the core of attention makes from q, k and v, which
+ *   runs again
+ * - every:K: each K-th layer by itself, the others keep everything
+ * - op: every layer keeps its input and what its matrices and attention put out, except the last
+ *   matrix, and runs the rest again
+ * - sqrt: segments of about sqrt(layers) layers that keep one input between them
+ *
+ * With --ckpt-offload cpu inputs wait in host memory: copied down behind the layer, up before its
  * backward. */
 #include "strategy/strategy.h"
 

@@ -1,7 +1,6 @@
 /* Streaming: layers live in host memory, or on disk, and are copied over the link at each use, some
- *
- * With "offload_disk": "spill" (Accelerate's device map) layers fill host memory first, in order,
- * and keep room there for the largest of them; otherwise disk holds them all (ZeRO-Inference).
+ * ahead. What comes from disk passes through host memory. What a device map (device_map.c) left off
+ * the GPUs stays where that put it.
  *
  * With --offload-size tensors of the layers leave the GPU in order, until so many bytes have left
  * (vllm-project/vllm: maybe_offload_to_cpu; the tensor that passes the mark leaves too). */
