@@ -69,6 +69,9 @@ static unsigned processors(void) {
     return n > 0 ? (unsigned)n : 1;
 }
 
+/* Exit status: nothing to measure here is no failure of the measurement. */
+enum { NOTHING = 1, FAILED = 3 };
+
 static int run(const struct options *o) {
     const size_t mib = 1 << 20;
     const struct probe_limits limits = {.seconds = o->full ? 3 : 0.4,
@@ -81,7 +84,7 @@ static int run(const struct options *o) {
     if (nothing) {
         fprintf(stderr, PROBE_PROGRAM ": %s\n", nothing);
         session_free(session);
-        return 1;
+        return NOTHING;
     }
     size_t all = 0, done = 0;
     for (size_t i = 0; i < PROBE_COUNT; i++)
@@ -99,13 +102,13 @@ static int run(const struct options *o) {
     session_free(session);
     if (!text) {
         fprintf(stderr, PROBE_PROGRAM ": out of memory\n");
-        return 1;
+        return FAILED;
     }
     bool written = puts(text) >= 0 && fflush(stdout) == 0;
     free(text);
     if (!written)
         fprintf(stderr, PROBE_PROGRAM ": standard output could not be written\n");
-    return written ? 0 : 1;
+    return written ? 0 : FAILED;
 }
 
 int main(int count, char **words) {

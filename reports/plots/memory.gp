@@ -42,7 +42,7 @@ do for [form in forms] {
     set multiplot
     eval frame
     do for [i = 1:memory_tag_count + 1] {
-        x = label_px * 0 + 20 + 165 * ((i - 1) % 7)
+        x = 20 + 165 * ((i - 1) % 7)
         y = 92 + 20 * int((i - 1) / 7)
         t = i <= memory_tag_count ? memory_tags[i] : "reserved, unused"
         set object 100 + i rectangle at screen px(x + 6), screen from_top(y) size screen px(12), screen 12.0 / height_px \

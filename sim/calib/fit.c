@@ -1,7 +1,6 @@
 #include "calib/fit.h"
 
 #include <gsl/gsl_errno.h>
-#include <gsl/gsl_fit.h>
 #include <gsl/gsl_multifit.h>
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>

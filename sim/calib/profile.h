@@ -21,7 +21,7 @@ struct vs_profile {
     const char *host_title; /* of host and storage */
     struct vs_found found[96];
     size_t found_count;
-    const char *notes[24]; /* "storage: not measured (no file can be made in the folder)" */
+    const char *notes[256]; /* "storage: not measured (no file can be made in the folder)" */
     size_t note_count;
     bool host, storage, device, link; /* parts with measured numbers */
     const struct vs_machine *base;    /* of the GPU; NULL without one */

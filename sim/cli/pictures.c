@@ -16,7 +16,7 @@ const char *vs_cli_command(const struct vs_cli *cli) {
     return command;
 }
 
-/* "vramsim: wrote DIR/front, DIR/strategies (.svg .png .pdf)" */
+/* "vramsim: plotted DIR/front, DIR/strategies" */
 static void say(const struct vs_plot_report *report) {
     for (size_t i = 0; i < report->count; i++)
         (void)fprintf(stderr, "%s%s/%s", i == 0 ? "vramsim: plotted " : ", ", report->folder,

@@ -132,14 +132,6 @@ bool vs_maps_devices(const struct vs_case *c) {
            vs_streq(vs_engine_rule(c->engine, "placement", "layers"), "device_map");
 }
 
-double vs_plan_layer_bytes(const struct vs_plan *plan, uint32_t layer) {
-    const struct vs_layer *l = &plan->layers[layer];
-    double bytes = 0;
-    for (uint32_t i = 0; i < l->weight_count; i++)
-        bytes += (double)plan->weights[l->first_weight + i].bytes;
-    return bytes;
-}
-
 bool vs_plan_maps_weights(const struct vs_case *c) {
     return vs_is(&c->axes, VS_AXIS_OFFLOAD, "disk") &&
            vs_streq(vs_engine_rule(c->engine, "offload_disk", "streamed"), "mapped");

@@ -384,8 +384,6 @@ uint32_t vs_train_stages(const struct vs_machine *machine, const struct vs_value
 uint32_t vs_train_copies(const struct vs_machine *machine, const struct vs_values *axes);
 /* Does the engine place the modules of this case by a device map? */
 bool vs_maps_devices(const struct vs_case *c);
-/* Bytes of all weights of a layer, as stored. */
-double vs_plan_layer_bytes(const struct vs_plan *plan, uint32_t layer);
 
 /* Are host weights mapped from their file? */
 bool vs_plan_maps_weights(const struct vs_case *c);

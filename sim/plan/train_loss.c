@@ -22,7 +22,7 @@ static vs_buffer_id logits(struct vs_train *t, const char *what, uint64_t bytes_
  * block which one of these took cannot serve whole logits again. */
 static vs_buffer_id shifted_logits(struct vs_train *t, const char *what, uint64_t bytes_per_logit) {
     uint64_t labels = t->tokens - t->tokens / t->seq;
-    return vs_emit_take(&t->e, VS_TAG_LOGITS, what, -1, bytes_per_logit * t->m->vocab * labels);
+    return vs_emit_take(&t->e, VS_TAG_LOGITS, what, -1, bytes_per_logit * t->vocab * labels);
 }
 
 static struct vs_weight *head(struct vs_train *t) {

@@ -4,10 +4,11 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "report/common.h"
 #include "report/report.h"
 
-static const uint64_t MIB = 1024 * 1024;
+static const uint64_t MIB = (uint64_t)VS_MIB;
 
 static uint64_t tag_bytes(const struct vs_pool_outcome *pool, const char *tag) {
     for (size_t i = 0; i < pool->by_tag_count; i++)

@@ -228,3 +228,7 @@ void vs_report_command(struct vs_text *out, const struct vs_outcome *outcome) {
     put_options(out, names, sizeof names / sizeof names[0]);
     put_options(out, outcome->strategy, outcome->strategy_count);
 }
+
+const char *vs_report_label(const struct vs_outcome *point) {
+    return point->label && point->label[0] != '\0' ? point->label : "plain";
+}

@@ -45,4 +45,7 @@ void vs_report_oom_json(struct vs_json_writer *w,
 void vs_report_points_csv(struct vs_text *out, const struct vs_outcome *const *points, size_t count,
                           size_t ranked, const char *oom_axis);
 
+/* The strategy in words; "plain" where nothing differs. */
+const char *vs_report_label(const struct vs_outcome *point);
+
 #endif

@@ -6,7 +6,8 @@
 
 #include "base/file.h"
 
-static const char EXPECTED[] = "expected what sweep, run, limit or validate wrote as JSON or CSV";
+static const char EXPECTED[] =
+    "expected what sweep, run, limit or validate wrote as JSON or CSV, or the lists of a replay";
 
 /* The file that is being read. */
 struct reader {

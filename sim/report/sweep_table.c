@@ -8,6 +8,7 @@
 #include "report/common.h"
 #include "report/misfits.h"
 #include "report/report.h"
+#include "report/result.h"
 #include "report/table.h"
 
 enum {
@@ -26,10 +27,6 @@ struct page {
     bool color;
     size_t width, top;
 };
-
-static const char *label_of(const struct vs_outcome *point) {
-    return point->label && point->label[0] != '\0' ? point->label : "plain";
-}
 
 enum field { RANK, STRATEGY, ENGINE, VRAM, USED, RAM, SPEED, STEP, TTFT, TPOT, LONGEST, BOUND_BY };
 
@@ -60,10 +57,6 @@ struct layout {
     enum field fields[COLUMN_COUNT];
     size_t count;
 };
-
-static bool is_serve(const struct vs_sweep *sweep) {
-    return sweep->task && vs_streq(sweep->task, "serve");
-}
 
 static bool is_train(const struct vs_sweep *sweep) {
     return sweep->task && vs_streq(sweep->task, "train");
@@ -109,7 +102,7 @@ static const char *cell_text(char out[CELL], const struct vs_sweep *sweep, size_
         (void)snprintf(out, CELL, "%zu", index + 1);
         return out;
     case STRATEGY:
-        return label_of(p);
+        return vs_report_label(p);
     case ENGINE:
         (void)snprintf(out, CELL, "%.60s%s", p->engine ? p->engine : "", p->bound ? "*" : "");
         return out;
@@ -121,10 +114,7 @@ static const char *cell_text(char out[CELL], const struct vs_sweep *sweep, size_
     case RAM:
         return vs_report_gib_value(out, p->metrics[VS_METRIC_PEAK_RAM_GIB]);
     case SPEED:
-        return speed_text(out, p,
-                          is_train(sweep)   ? VS_METRIC_TRAIN_TPS
-                          : is_serve(sweep) ? VS_METRIC_OUT_TPS
-                                            : VS_METRIC_DECODE_TPS);
+        return speed_text(out, p, vs_result_speed(p));
     case STEP:
         return speed_text(out, p, VS_METRIC_STEP_TIME_S);
     case TTFT:
@@ -198,7 +188,7 @@ static void put_group(const struct page *page, const struct vs_misfits *group) {
     vs_report_place(&where, point->oom);
     vs_text_printf(&first, "  %10s short  ", vs_print_bytes(text, group->least));
     vs_put_wrapped(page->out, vs_text_str(&first), vs_text_str(&where), page->width);
-    vs_text_printf(&who, "%s: %s", point->engine ? point->engine : "-", label_of(point));
+    vs_text_printf(&who, "%s: %s", point->engine ? point->engine : "-", vs_report_label(point));
     if (group->count > 1)
         vs_text_printf(&who, "; and %zu more here, up to %s short", group->count - 1,
                        vs_print_bytes(text, group->most));
@@ -237,7 +227,7 @@ static void put_choice(const struct page *page, const char *title, const struct 
     struct vs_text line = {0};
     char text[VS_UNIT_TEXT];
     const double speed = point->metrics[sweep->rank_by];
-    vs_text_printf(&line, "%s (%s): ", label_of(point), point->engine ? point->engine : "-");
+    vs_text_printf(&line, "%s (%s): ", vs_report_label(point), point->engine ? point->engine : "-");
     if (isfinite(speed)) {
         const char *unit = vs_report_unit(sweep->rank_by);
         vs_text_printf(&line, "%s%s%s, ", vs_report_figure(text, sweep->rank_by, speed),
@@ -374,7 +364,7 @@ void vs_report_sweep_markdown(struct vs_text *out, const struct vs_sweep *sweep)
             vs_report_place(&place, p->oom);
             (void)vs_report_gib(missing, vs_report_short_bytes(p->oom));
         }
-        const char *const cells[] = {label_of(p), p->engine, vs_text_str(&place), missing};
+        const char *const cells[] = {vs_report_label(p), p->engine, vs_text_str(&place), missing};
         vs_table_add(&table, cells, NULL);
         out->failed = out->failed || place.failed;
         vs_text_release(&place);

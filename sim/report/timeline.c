@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "memory/pool.h"
 #include "report/common.h"
 #include "report/report.h"
 #include "run/replayed.h"
@@ -93,8 +94,8 @@ static void put_what(struct trace *t, const struct vs_span *span) {
     if (span->layer >= 0 && !vs_starts(what, "model."))
         vs_text_printf(&name, "layer %d ", span->layer);
     vs_text_add(&name, what);
-    t->out->failed = t->out->failed || name.failed;
     put_string(t->out, vs_text_str(&name));
+    t->out->failed = t->out->failed || name.failed;
     vs_text_release(&name);
 }
 
@@ -165,11 +166,12 @@ static void put_phase(struct trace *t, const struct vs_phase_time *phase) {
     vs_text_add(t->out, ", \"cat\": \"phase\", \"name\": ");
     put_string(t->out, vs_text_str(&name));
     vs_text_add(t->out, "}");
+    t->out->failed = t->out->failed || name.failed;
     vs_text_release(&name);
 }
 
 /* What all tags hold of one pool, said whenever one of them changes: a viewer stacks them. */
-enum { TAGS_MOST = 32 };
+enum { TAGS_MOST = VS_TAG_COUNT };
 struct holdings {
     struct {
         const char *tag;
@@ -203,6 +205,7 @@ static void put_holdings(struct trace *t, const char *pool, const struct holding
     struct vs_text name = {0};
     vs_text_printf(&name, "%s memory, MiB", pool);
     put_string(t->out, vs_text_str(&name));
+    t->out->failed = t->out->failed || name.failed;
     vs_text_release(&name);
     vs_text_add(t->out, ", \"args\": {");
     for (size_t i = 0; i < h->count; i++) {
@@ -248,6 +251,7 @@ static void put_level(struct trace *t, const struct vs_level *level) {
     vs_text_add(t->out, ", \"name\": ");
     put_string(t->out, vs_text_str(&name));
     vs_text_printf(t->out, ", \"args\": {\"taken\": %.3f}}", (double)level->bytes / (double)VS_MIB);
+    t->out->failed = t->out->failed || name.failed;
     vs_text_release(&name);
 }
 

@@ -1,10 +1,9 @@
 /* The tables and values of one result, as gnuplot reads them.
  *
- *     if (vs_book_begin(book, "hardware", "place\tname\tspeed")) {
- *         vs_book_number(book, 1);
- *         vs_book_text(book, "rtx4090");
- *         vs_book_number(book, 115);    each row has as many cells as there are names
- *     }
+ *     vs_book_begin(book, "hardware", "place\tname\tspeed");
+ *     vs_book_number(book, 1);
+ *     vs_book_text(book, "rtx4090");
+ *     vs_book_number(book, 115);        each row has as many cells as there are names
  *     vs_book_value(book, "hardware", 1);
  *
  * A table without rows is no table. Values become variables of each script, and are what its needs

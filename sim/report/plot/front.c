@@ -48,8 +48,7 @@ static const char *name_of(struct vs_book *book, const struct vs_outcome *p, siz
     char fast[VS_UNIT_TEXT], memory[VS_UNIT_TEXT];
     return vs_arena_printf(&book->arena, "%zu   %s tok/s, %s GiB:  %s (%s)", place,
                            vs_print_speed(fast, speed(p)), vs_report_gib_value(memory, vram(p)),
-                           p->label && p->label[0] != '\0' ? p->label : "plain",
-                           p->engine ? p->engine : "-");
+                           vs_report_label(p), p->engine ? p->engine : "-");
 }
 
 static void put_row(struct vs_book *book, const struct vs_outcome *p, int part, size_t place) {
@@ -58,7 +57,7 @@ static void put_row(struct vs_book *book, const struct vs_outcome *p, int part, 
     vs_book_number(book, vram(p));
     vs_book_number(book, speed(p));
     vs_book_number(book, p->bound);
-    vs_book_text(book, p->label && p->label[0] != '\0' ? p->label : "plain");
+    vs_book_text(book, vs_report_label(p));
 }
 
 static void put_values(struct vs_book *book, const struct vs_outcome *const *front, size_t count,

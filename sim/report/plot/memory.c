@@ -3,14 +3,11 @@
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "report/common.h"
 #include "report/plot/rows.h"
 #include "report/plot/tags.h"
 
 enum { LABEL_COLUMNS = 54 }; /* as in bars */
-
-static const char *label_of(const struct vs_outcome *point) {
-    return point->label && point->label[0] != '\0' ? point->label : "plain";
-}
 
 static double gib(uint64_t bytes) { return (double)bytes / (double)VS_GIB; }
 
@@ -63,7 +60,7 @@ static void put_row(struct vs_book *book, const struct vs_plot_tags *tags,
     vs_book_number(book, pool && pool->capacity_bytes != UINT64_MAX ? gib(pool->capacity_bytes)
                                                                     : (double)NAN);
     vs_book_number(book, pool ? gib(pool->peak_bytes) : 0);
-    vs_book_lines(book, point ? label_of(point) : rows->families[rows->at[i].family],
+    vs_book_lines(book, point ? vs_report_label(point) : rows->families[rows->at[i].family],
                   point ? LABEL_COLUMNS : SIZE_MAX, &extent);
     if (pool) {
         put_pool(book, tags, pool);

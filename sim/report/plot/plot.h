@@ -4,7 +4,7 @@
  * it belongs, which tables it reads and what must hold:
  *
  *     #: result  sweep
- *     #: tables  points
+ *     #: tables  hardware
  *     #: needs   hardware >= 2
  *
  * This code knows no plot. It writes the tables of a result (list.def; tab-separated, a line of

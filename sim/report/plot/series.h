@@ -17,7 +17,7 @@ struct vs_series {
     enum vs_axis axis;
     VS_VEC(struct vs_series_node) nodes; /* line by line, by x */
     const char *names[VS_SERIES_MOST];
-    size_t count, left_out; /* lines; those beyond the most */
+    size_t count, left_out; /* lines; points of those beyond the most */
 };
 
 /* A point and its y. */
