@@ -250,7 +250,7 @@ static bool note_served(struct server *v, struct vs_err *err) {
         v->counts.served++;
         if (!vs_latency_note(&v->latency, &served))
             return vs_err_nomem(err);
-        if (!vs_serve_log_request(&v->log, &v->latency, &served, c->id, r->prompt, err))
+        if (!vs_serve_log_request(&v->log, v->start_s, &v->latency, &served, c->id, r->prompt, err))
             return false;
     }
     v->to_arrive += v->closed ? v->sched.ended_count : 0;

@@ -104,13 +104,13 @@ bool vs_serve_log_span(struct vs_serve_log *log, const struct vs_serve_span *s,
     return !log->series || put_rows(log, s, err);
 }
 
-bool vs_serve_log_request(struct vs_serve_log *log, const struct vs_latency *latency,
-                          const struct vs_served *served, uint64_t id, uint64_t prompt,
-                          struct vs_err *err) {
+bool vs_serve_log_request(struct vs_serve_log *log, double start_s,
+                          const struct vs_latency *latency, const struct vs_served *served,
+                          uint64_t id, uint64_t prompt, struct vs_err *err) {
     const struct vs_replayed_request request = {
-        served->arrived_s,        (double)prompt,
-        (double)served->gen,      vs_latency_first(latency, served),
-        vs_latency_token(served), vs_latency_whole(latency, served)};
+        served->arrived_s - start_s, (double)prompt,
+        (double)served->gen,         vs_latency_first(latency, served),
+        vs_latency_token(served),    vs_latency_whole(latency, served)};
     if (log->recording && !vs_serve_record_request(&log->record, &request))
         return vs_err_nomem(err);
     if (!log->requests)

@@ -43,10 +43,11 @@ struct vs_serve_span {
 bool vs_serve_log_span(struct vs_serve_log *log, const struct vs_serve_span *span,
                        struct vs_err *err);
 
-/* A request ended. */
-bool vs_serve_log_request(struct vs_serve_log *log, const struct vs_latency *latency,
-                          const struct vs_served *served, uint64_t id, uint64_t prompt,
-                          struct vs_err *err);
+/* A request ended. start_s: when the replay began, by the clock of `served`: its arrival is told
+ * from there, as spans are. */
+bool vs_serve_log_request(struct vs_serve_log *log, double start_s,
+                          const struct vs_latency *latency, const struct vs_served *served,
+                          uint64_t id, uint64_t prompt, struct vs_err *err);
 
 /* The files take their places. */
 bool vs_serve_log_commit(struct vs_serve_log *log, struct vs_err *err);

@@ -28,6 +28,11 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
                          "--offload disk: %s has one memory for CPU and GPU, in which weights that "
                          "are mapped from storage are not modelled; expected none or cpu",
                          c->machine->hw);
+    if (!c->machine->storage)
+        return vs_err_at(err, NULL, 0, 0,
+                         "--offload disk: the machine of %s has no storage; expected none or cpu, "
+                         "or --storage NAME",
+                         c->machine->hw);
     for (size_t i = 0; i < plan->weight_count; i++) {
         const struct vs_weight *w = &plan->weights[i];
         bool lookup = w->tensor->role == VS_ROLE_EMBED && !c->model->tied_embeddings;
