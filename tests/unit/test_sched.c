@@ -274,8 +274,6 @@ START_TEST(evicts) {
 }
 END_TEST
 
-/* The second of two throws itself back: with room for its blocks in host memory it goes on where it
- * was, and no prompt is computed twice. */
 /* A prompt that was swapped out before its last chunk goes on with it when it comes back. */
 START_TEST(swaps_half_a_prompt) {
     begin("chunked", (struct vs_sched_limits){.step_tokens = 8,
@@ -298,9 +296,12 @@ START_TEST(swaps_half_a_prompt) {
     ck_assert(went);
     ck_assert_uint_eq(ended, 2);
     ck_assert_uint_eq(sched.running + sched.waiting, 0);
+    vs_sched_release(&sched);
 }
 END_TEST
 
+/* The second of two throws itself back: with room for its blocks in host memory it goes on where it
+ * was, and no prompt is computed twice. */
 START_TEST(swaps) {
     const struct vs_sched_limits limits = {.step_tokens = 100,
                                            .sequences = 8,
