@@ -1,8 +1,6 @@
 /* vramsim-probe and vramsim-probe-cuda: measure this machine and print samples as JSON. `vramsim
  * calibrate` makes a profile of them; by hand: vramsim-probe > kernels/raw/mymachine.json. The
  * build names the program (PROBE_PROGRAM) and the list of its probes (PROBE_LIST). */
-#define _GNU_SOURCE /* sched_getaffinity */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,17 +56,6 @@ static bool wanted(const struct probe *probe, const struct options *o) {
     return strncmp(probe->name, o->only, strlen(o->only)) == 0;
 }
 
-/* Processors that this process may use: fewer than there are in a container or under taskset. */
-static unsigned processors(void) {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-#ifdef CPU_COUNT
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0)
-        n = CPU_COUNT(&set);
-#endif
-    return n > 0 ? (unsigned)n : 1;
-}
-
 /* Exit status: nothing to measure here is no failure of the measurement. */
 enum { NOTHING = 1, FAILED = 3 };
 
@@ -77,7 +64,7 @@ static int run(const struct options *o) {
     const struct probe_limits limits = {.seconds = o->full ? 3 : 0.4,
                                         .bytes = (o->full ? 1024 : 256) * mib,
                                         .file_bytes = (o->full ? 4096 : 256) * mib,
-                                        .threads = processors(),
+                                        .threads = team_processors(),
                                         .folder = o->folder};
     struct session *session = session_new(isatty(STDERR_FILENO) == 1);
     const char *nothing = session ? machine_prepare(session) : NULL;
@@ -96,6 +83,8 @@ static int run(const struct options *o) {
         session_begin(session, PROBES[i]);
         PROBES[i]->run(session, &limits);
     }
+    if (session)
+        machine_finish(session);
     char *text = session ? session_text(session, PROBE_PROGRAM, &limits) : NULL;
     if (session)
         session_progress(session, all, all, "");

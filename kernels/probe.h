@@ -62,6 +62,8 @@ void session_begin(struct session *session, const struct probe *probe);
 /* What a program needs before its first probe; it may add facts. NULL, or a line that says why
  * there is nothing to measure. cpu/machine.c, cuda/gpu.cu */
 const char *machine_prepare(struct session *session);
+/* After the last probe: it may add facts. */
+void machine_finish(struct session *session);
 /* The machine's "gpu": a member more. */
 void session_fact_text(struct session *session, const char *key, const char *value);
 void session_fact(struct session *session, const char *key, double value);
@@ -88,6 +90,8 @@ double team_run(unsigned parts, team_task task, void *context);
 size_t team_share(size_t count, unsigned part, unsigned parts, size_t *first);
 /* 1, 2, 4, ... and `most` itself; returns how many. */
 size_t team_sizes(unsigned most, unsigned sizes[32]);
+/* Processors that this process may use: fewer than there are in a container or under taskset. */
+unsigned team_processors(void);
 
 #ifdef __cplusplus
 }

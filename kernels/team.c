@@ -1,79 +1,127 @@
+/* The threads are made once and stay: one that does not exist yet when its work begins would count
+ * as slow. Between two works they spin a little, as the threads of engines do, and then sleep. */
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "probe.h"
 
-/* Holds all threads of a team back until each exists, or sends them home. */
-enum gate_state { GATE_SHUT, GATE_OPEN, GATE_CANCELLED };
-struct gate {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    enum gate_state state;
-};
+enum { MEMBERS_MOST = 1024, SPINS = 2000 };
 
 struct member {
     pthread_t thread;
-    struct gate *gate;
-    team_task task;
-    void *context;
-    unsigned part, parts;
+    unsigned part, seen; /* the round that was last when it was made */
     double first_s, last_s;
 };
 
-static enum gate_state pass(struct gate *gate) {
-    (void)pthread_mutex_lock(&gate->mutex);
-    while (gate->state == GATE_SHUT)
-        (void)pthread_cond_wait(&gate->changed, &gate->mutex);
-    enum gate_state state = gate->state;
-    (void)pthread_mutex_unlock(&gate->mutex);
-    return state;
+static struct {
+    pthread_mutex_t one; /* at a time */
+    pthread_mutex_t mutex;
+    pthread_cond_t begun;
+    atomic_uint round, left;
+    team_task task;
+    void *context;
+    unsigned parts;
+    struct member *members[MEMBERS_MOST]; /* 1 to count - 1; 0 is the caller's */
+    unsigned count;
+} team = {.one = PTHREAD_MUTEX_INITIALIZER,
+          .mutex = PTHREAD_MUTEX_INITIALIZER,
+          .begun = PTHREAD_COND_INITIALIZER};
+
+static void do_part(struct member *m) {
+    m->first_s = now_s();
+    team.task(team.context, m->part, team.parts);
+    m->last_s = now_s();
 }
 
-static void set(struct gate *gate, enum gate_state state) {
-    (void)pthread_mutex_lock(&gate->mutex);
-    gate->state = state;
-    (void)pthread_cond_broadcast(&gate->changed);
-    (void)pthread_mutex_unlock(&gate->mutex);
+/* Until there is another round than `seen`; returns it. */
+static unsigned wait_for_round(unsigned seen) {
+    for (int i = 0; i < SPINS; i++) {
+        unsigned round = atomic_load(&team.round);
+        if (round != seen)
+            return round;
+        (void)sched_yield();
+    }
+    (void)pthread_mutex_lock(&team.mutex);
+    while (atomic_load(&team.round) == seen)
+        (void)pthread_cond_wait(&team.begun, &team.mutex);
+    (void)pthread_mutex_unlock(&team.mutex);
+    return atomic_load(&team.round);
 }
 
 static void *work(void *argument) {
-    struct member *member = argument;
-    if (pass(member->gate) == GATE_CANCELLED)
-        return NULL;
-    member->first_s = now_s();
-    member->task(member->context, member->part, member->parts);
-    member->last_s = now_s();
+    struct member *m = argument;
+    unsigned seen = m->seen;
+    for (;;) {
+        seen = wait_for_round(seen);
+        if (m->part < team.parts)
+            do_part(m);
+        (void)atomic_fetch_sub(&team.left, 1);
+    }
     return NULL;
 }
 
-static double span(const struct member *members, unsigned parts) {
-    double first = members[0].first_s, last = members[0].last_s;
+static bool add_member(void) {
+    struct member *m = calloc(1, sizeof *m);
+    if (!m)
+        return false;
+    m->part = team.count;
+    m->seen = atomic_load(&team.round);
+    if (pthread_create(&m->thread, NULL, work, m) != 0) {
+        free(m);
+        return false;
+    }
+    (void)pthread_detach(m->thread);
+    team.members[team.count++] = m;
+    return true;
+}
+
+static bool grow(unsigned parts) {
+    static struct member caller;
+    team.members[0] = &caller;
+    team.count = team.count > 0 ? team.count : 1;
+    while (team.count < parts)
+        if (team.count == MEMBERS_MOST || !add_member())
+            return false;
+    return true;
+}
+
+static void begin_round(void) {
+    (void)pthread_mutex_lock(&team.mutex);
+    (void)atomic_fetch_add(&team.round, 1);
+    (void)pthread_cond_broadcast(&team.begun);
+    (void)pthread_mutex_unlock(&team.mutex);
+}
+
+static double span(unsigned parts) {
+    double first = team.members[0]->first_s, last = team.members[0]->last_s;
     for (unsigned i = 1; i < parts; i++) {
-        first = members[i].first_s < first ? members[i].first_s : first;
-        last = members[i].last_s > last ? members[i].last_s : last;
+        const struct member *m = team.members[i];
+        first = m->first_s < first ? m->first_s : first;
+        last = m->last_s > last ? m->last_s : last;
     }
     return last - first;
 }
 
 /* The caller is part 0. */
 double team_run(unsigned parts, team_task task, void *context) {
-    struct member *members = calloc(parts, sizeof *members);
-    struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, GATE_SHUT};
-    unsigned started = 1;
-    if (!members)
-        return -1;
-    for (unsigned i = 0; i < parts; i++)
-        members[i] = (struct member){
-            .gate = &gate, .task = task, .context = context, .part = i, .parts = parts};
-    while (started < parts &&
-           pthread_create(&members[started].thread, NULL, work, &members[started]) == 0)
-        started++;
-    set(&gate, started == parts ? GATE_OPEN : GATE_CANCELLED);
-    (void)work(&members[0]);
-    for (unsigned i = 1; i < started; i++)
-        (void)pthread_join(members[i].thread, NULL);
-    double seconds = started == parts ? span(members, parts) : -1;
-    free(members);
+    double seconds = -1;
+    (void)pthread_mutex_lock(&team.one);
+    if (grow(parts)) {
+        team.task = task;
+        team.context = context;
+        team.parts = parts;
+        atomic_store(&team.left, parts > 1 ? team.count - 1 : 0);
+        if (parts > 1)
+            begin_round();
+        do_part(team.members[0]);
+        while (atomic_load(&team.left) > 0)
+            (void)sched_yield();
+        seconds = span(parts);
+    }
+    (void)pthread_mutex_unlock(&team.one);
     return seconds;
 }
 
@@ -89,4 +137,14 @@ size_t team_sizes(unsigned most, unsigned sizes[32]) {
         sizes[count++] = n;
     sizes[count++] = most;
     return count;
+}
+
+unsigned team_processors(void) {
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef CPU_COUNT
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        n = CPU_COUNT(&set);
+#endif
+    return n > 0 ? (unsigned)n : 1;
 }

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 
 #include "../probe.h"
-#include "quant.h"
+#include "loops.h"
 
 enum { BYTES_PER_PARAMETER = 28, ARRAYS = 4 };
-static const float BETA1 = 0.9F, BETA2 = 0.999F, EPSILON = 1e-8F, RATE = 1e-3F;
 
 struct adam {
     float *weight, *gradient, *mean, *square;
@@ -15,19 +14,10 @@ struct adam {
     unsigned threads;
 };
 
-FOR_EACH_TARGET static void step(float *weight, const float *gradient, float *mean, float *square,
-                                 size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        mean[i] = BETA1 * mean[i] + (1 - BETA1) * gradient[i];
-        square[i] = BETA2 * square[i] + (1 - BETA2) * gradient[i] * gradient[i];
-        weight[i] -= RATE * mean[i] / (sqrtf(square[i]) + EPSILON);
-    }
-}
-
 static void step_part(void *context, unsigned part, unsigned parts) {
     struct adam *a = context;
     size_t first, number = team_share(a->count, part, parts, &first);
-    step(a->weight + first, a->gradient + first, a->mean + first, a->square + first, number);
+    loop_adam(a->weight + first, a->gradient + first, a->mean + first, a->square + first, number);
 }
 
 static void fill_part(void *context, unsigned part, unsigned parts) {
@@ -45,9 +35,9 @@ static double step_once(void *context) {
     return team_run(a->threads, step_part, a);
 }
 
-/* After the first step all weights have moved by RATE x 0.1 / sqrt(0.001). */
+/* After the first step all weights have moved by the rate x 0.1 / sqrt(0.001). */
 static bool is_right(const struct adam *a) {
-    float expected = 1 - RATE * 0.1F / sqrtf(0.001F);
+    float expected = 1 - LOOP_ADAM_RATE * 0.1F / sqrtf(0.001F);
     return fabsf(a->weight[0] - expected) < 1e-5F &&
            fabsf(a->weight[a->count - 1] - expected) < 1e-5F;
 }

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "../probe.h"
-#include "quant.h"
+#include "loops.h"
 
-enum { TOKENS = 64, ROWS = 2048, COLUMNS = 2048, BLOCKS = COLUMNS / QUANT_BLOCK, TILE = 4 };
+enum { TOKENS = 64, ROWS = 2048, COLUMNS = 2048, BLOCKS = COLUMNS / QUANT_BLOCK };
 
 struct product {
     struct q8_block *weights, *x; /* ROWS and TOKENS rows */
@@ -14,24 +14,13 @@ struct product {
     unsigned threads;
 };
 
-/* One row of weights times a tile of tokens: each weight is loaded once for the tile. */
-FOR_EACH_TARGET static void row_times_tile(const struct q8_block *w, const struct q8_block *x,
-                                           float *y) {
-    float sums[TILE] = {0};
-    for (size_t b = 0; b < BLOCKS; b++)
-        for (size_t t = 0; t < TILE; t++)
-            sums[t] += w[b].scale * x[t * BLOCKS + b].scale *
-                       (float)dot_block_q8(w[b].q, x[t * BLOCKS + b].q);
-    for (size_t t = 0; t < TILE; t++)
-        y[t] = sums[t];
-}
-
 static void multiply_part(void *context, unsigned part, unsigned parts) {
     struct product *p = context;
     size_t first, number = team_share(ROWS, part, parts, &first);
     for (size_t row = first; row < first + number; row++)
-        for (size_t t = 0; t < TOKENS; t += TILE)
-            row_times_tile(p->weights + row * BLOCKS, p->x + t * BLOCKS, p->y + row * TOKENS + t);
+        for (size_t t = 0; t < TOKENS; t += LOOP_TILE)
+            loop_tile_q8_0(p->weights + row * BLOCKS, p->x + t * BLOCKS, BLOCKS,
+                           p->y + row * TOKENS + t);
 }
 
 static double multiply_once(void *context) {

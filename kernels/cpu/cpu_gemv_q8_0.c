@@ -1,16 +1,7 @@
 /* Decoding on the CPU with 8-bit weights: rows of Q8_0 times a vector in 8 bit.
  * bytes = 34 to a block of 32 weights. */
 #include "gemv.h"
-#include "quant.h"
-
-FOR_EACH_TARGET static float row_q8_0(const void *blocks, const int8_t *x, const float *scales,
-                                      size_t count) {
-    const struct q8_block *w = blocks;
-    float sum = 0;
-    for (size_t b = 0; b < count; b++)
-        sum += w[b].scale * scales[b] * (float)dot_block_q8(w[b].q, x + b * QUANT_BLOCK);
-    return sum;
-}
+#include "loops.h"
 
 static void fill(void *block, uint64_t seed) {
     struct q8_block *w = block;
@@ -28,7 +19,7 @@ static void run(struct session *session, const struct probe_limits *limits) {
     static const struct gemv_format FORMAT = {.block_size = sizeof(struct q8_block),
                                               .block_bytes = Q8_0_BLOCK_BYTES,
                                               .fill = fill,
-                                              .row = row_q8_0,
+                                              .row = loop_row_q8_0,
                                               .value = value};
     gemv_measure(session, limits, &FORMAT);
 }

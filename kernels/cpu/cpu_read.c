@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../probe.h"
+#include "loops.h"
 
 struct array {
     uint64_t *at;
@@ -14,17 +15,7 @@ struct array {
 static void sum_part(void *context, unsigned part, unsigned parts) {
     struct array *a = context;
     size_t first, number = team_share(a->count, part, parts, &first);
-    const uint64_t *at = a->at + first;
-    uint64_t lanes[8] = {0}; /* independent, so that additions don't wait for each other */
-    size_t i = 0;
-    for (; i + 8 <= number; i += 8)
-        for (size_t lane = 0; lane < 8; lane++)
-            lanes[lane] += at[i + lane];
-    for (; i < number; i++)
-        lanes[0] += at[i];
-    a->sums[part] = 0;
-    for (size_t lane = 0; lane < 8; lane++)
-        a->sums[part] += lanes[lane];
+    a->sums[part] = loop_sum(a->at + first, number);
 }
 
 /* Pages lie where they are first written: by the thread that will read them. */

@@ -5,3 +5,5 @@ const char *machine_prepare(struct session *session) {
     (void)session;
     return NULL;
 }
+
+void machine_finish(struct session *session) { (void)session; }

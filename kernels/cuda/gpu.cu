@@ -2,14 +2,27 @@
 
 #include <stdio.h>
 
-struct gpu gpu;
+#include "nvml.h"
 
-static const size_t LEAST_FREE = (size_t)512 << 20;
 static const double LONG_ENOUGH = 1e-3; /* events tell half a microsecond */
 enum { ROUNDS_MOST = 64 };
 
-static void describe(struct session *session, size_t free_bytes, size_t all_bytes, int count) {
-    int driver = 0, runtime = 0, clock_khz = 0;
+/* The device as it is now, and again when all probes have run: a hot one is slower. */
+static void describe_state(struct session *session, const char *const keys[3]) {
+    struct nvml_state state;
+    if (!nvml_read(gpu.bus, &state))
+        return;
+    session_fact(session, keys[0], state.temperature_c);
+    session_fact(session, keys[1], state.clock_hz);
+    session_fact(session, keys[2], state.power_w);
+}
+
+static void describe(struct session *session) {
+    static const char *const BEFORE[] = {"temperature_c", "clock_now_hz", "power_w"};
+    int driver = 0, runtime = 0, clock_khz = 0, count = 0;
+    size_t free_bytes = 0, all_bytes = 0;
+    (void)cudaMemGetInfo(&free_bytes, &all_bytes);
+    (void)cudaGetDeviceCount(&count);
     (void)cudaDriverGetVersion(&driver);
     (void)cudaRuntimeGetVersion(&runtime);
     (void)cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, gpu.index);
@@ -23,42 +36,19 @@ static void describe(struct session *session, size_t free_bytes, size_t all_byte
     session_fact(session, "sms", gpu.properties.multiProcessorCount);
     session_fact(session, "clock_hz", 1e3 * clock_khz);
     session_fact(session, "l2_bytes", gpu.properties.l2CacheSize);
+    describe_state(session, BEFORE);
 }
 
 extern "C" const char *machine_prepare(struct session *session) {
-    static char line[300];
-    int count = 0;
-    size_t free_bytes = 0, all_bytes = 0;
-    int driver = 0;
-    if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
-        return "no NVIDIA driver was found";
-    cudaError_t error = cudaGetDeviceCount(&count);
-    if (error == cudaSuccess && count == 0)
-        return "no CUDA device was found";
-    if (error == cudaSuccess)
-        error = cudaGetDeviceProperties(&gpu.properties, gpu.index);
-    if (error == cudaSuccess)
-        error = cudaSetDevice(gpu.index);
-    if (error == cudaSuccess)
-        error = cudaMemGetInfo(&free_bytes, &all_bytes); /* the first call that needs a context */
-    if (error == cudaSuccess)
-        error = cudaStreamCreateWithFlags(&gpu.stream, cudaStreamNonBlocking);
-    if (error == cudaSuccess)
-        error = cudaEventCreate(&gpu.first);
-    if (error == cudaSuccess)
-        error = cudaEventCreate(&gpu.last);
-    if (error != cudaSuccess) {
-        (void)snprintf(line, sizeof line, "no CUDA device can be used: %s",
-                       cudaGetErrorString(error));
-        return line;
-    }
-    if (free_bytes < LEAST_FREE) {
-        (void)snprintf(line, sizeof line, "%s has %zu MiB free, expected at least %zu MiB",
-                       gpu.properties.name, free_bytes >> 20, LEAST_FREE >> 20);
-        return line;
-    }
-    describe(session, free_bytes, all_bytes, count);
-    return NULL;
+    const char *why = gpu_open(0);
+    if (!why)
+        describe(session);
+    return why;
+}
+
+extern "C" void machine_finish(struct session *session) {
+    static const char *const AFTER[] = {"temperature_end_c", "clock_end_hz", "power_end_w"};
+    describe_state(session, AFTER);
 }
 
 size_t gpu_most_bytes(const struct probe_limits *limits) {
@@ -112,8 +102,6 @@ void gpu_measure(struct session *session, const struct probe_limits *limits,
 bool gpu_once(gpu_work work, void *context) {
     return work(context, gpu.stream) && cudaStreamSynchronize(gpu.stream) == cudaSuccess;
 }
-
-bool gpu_launched(void) { return cudaPeekAtLastError() == cudaSuccess; }
 
 bool gpu_fetch(void *host, const void *device, size_t bytes) {
     return cudaMemcpyAsync(host, device, bytes, cudaMemcpyDefault, gpu.stream) == cudaSuccess &&

@@ -18,12 +18,19 @@
 
 struct gpu {
     int index;
+    char bus[32]; /* "0000:01:00.0" */
+    size_t
+        used_before; /* of its memory, by all, before this process had a context; 0 = not known */
     cudaDeviceProp properties;
     cudaStream_t stream;
     cudaEvent_t first, last;
 };
-/* The device that machine_prepare chose: the first that CUDA_VISIBLE_DEVICES leaves. */
+/* The device that gpu_open took. */
 extern struct gpu gpu;
+
+/* Takes device `index` of those that CUDA_VISIBLE_DEVICES leaves; NULL, or a line that says why it
+ * can't be had. gpu_open.cu */
+const char *gpu_open(int index);
 
 /* Device memory of a probe; freed as the object goes. */
 class gpu_memory {

@@ -20,7 +20,7 @@ struct vs_cli_words {
 /* What the options of all commands set; a command's table names those that it knows. */
 struct vs_cli_values {
     bool json, markdown, fail_on_oom, quiet, names_only;
-    const char *timeline, *plan_out, *csv, *plot, *html; /* files to write, and a folder */
+    const char *timeline, *plan_out, *on, *csv, *plot, *html; /* files to write, and a folder */
     bool skip_bad, packed;
     const char *steps_csv;
     int64_t steps;

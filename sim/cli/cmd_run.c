@@ -1,3 +1,5 @@
+#include "base/text.h"
+#include "calib/execute.h"
 #include "cli/point.h"
 #include "run/run.h"
 #include "work/options.h"
@@ -6,6 +8,8 @@ static const struct vs_cli_option OPTIONS[] = {
     VS_CLI_POINT_FORMS,
     {"--plan-out", VS_CLI_TEXT, VS_CLI_AT(plan_out), "FILE",
      "also write the plan: where each tensor lives, the operations of each phase"},
+    {"--on", VS_CLI_TEXT, VS_CLI_AT(on), "DEVICE",
+     "also carry the plan out, on cuda:N or cpu, and compare"},
     {"--fail-on-oom", VS_CLI_FLAG, VS_CLI_AT(fail_on_oom), NULL, "exit with 3 if it doesn't fit"},
     VS_CLI_QUIET,
     VS_CLI_THREADS,
@@ -17,6 +21,22 @@ static bool write_plan(struct vs_cli *cli, const struct vs_request *request, str
                 vs_cli_write(cli, cli->values.plan_out, &text, err);
     vs_text_release(&text);
     return done;
+}
+
+/* Carries the plan out; *outcome is a copy that knows what came of it. */
+static bool carry_out(struct vs_cli *cli, const struct vs_request *request,
+                      const struct vs_outcome **outcome, struct vs_err *err) {
+    const char *on = cli->values.on;
+    const bool host = (*outcome)->device_count == 0;
+    struct vs_outcome *both = VS_NEW(cli->arena, struct vs_outcome);
+    if (!both)
+        return vs_err_nomem(err);
+    *both = **outcome;
+    if (vs_streq(on, "cpu") != host)
+        return vs_err_set(err, VS_ERR_INPUT, "--on %.40s: the plan is for %s: expected --on %s", on,
+                          host ? "a processor" : (*outcome)->hw, host ? "cpu" : "cuda:N");
+    *outcome = both;
+    return vs_execute(cli->arena, request, on, cli->values.timeline != NULL, &both->executed, err);
 }
 
 static bool run(struct vs_cli *cli, struct vs_err *err) {
@@ -31,6 +51,7 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     return vs_cli_one_format(cli, err) && vs_grid_point(&cli->grid, &request->user, err) &&
            vs_run(cli->arena, request, &options, &outcome, err) &&
            (!cli->values.plan_out || write_plan(cli, request, err)) &&
+           (!cli->values.on || carry_out(cli, request, &outcome, err)) &&
            vs_cli_point(cli, outcome, err);
 }
 

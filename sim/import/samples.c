@@ -25,7 +25,13 @@ static bool read_gpu(struct vs_json_reader *machine, struct vs_samples_gpu *gpu,
                    {"compute_capability", &gpu->compute_capability},
                    {"sms", &gpu->sms},
                    {"clock_hz", &gpu->clock_hz},
-                   {"l2_bytes", &gpu->l2_bytes}};
+                   {"l2_bytes", &gpu->l2_bytes},
+                   {"temperature_c", &gpu->before.temperature_c},
+                   {"clock_now_hz", &gpu->before.clock_hz},
+                   {"power_w", &gpu->before.power_w},
+                   {"temperature_end_c", &gpu->after.temperature_c},
+                   {"clock_end_hz", &gpu->after.clock_hz},
+                   {"power_end_w", &gpu->after.power_w}};
     if (!vs_json_open_member(machine, "gpu", false, &r, &present, err))
         return false;
     if (!present)

@@ -18,11 +18,17 @@ struct vs_sample {
     size_t count;
 };
 
+/* A device at one moment, as its driver says; zero where something was not said. */
+struct vs_gpu_state {
+    double temperature_c, clock_hz, power_w;
+};
+
 /* The GPU that was measured; zero where something was not said. */
 struct vs_samples_gpu {
     const char *name; /* as CUDA has it: "NVIDIA GeForce RTX 4090"; NULL = none */
     double count, memory_bytes, free_bytes, driver, runtime, compute_capability, sms, clock_hz,
         l2_bytes;
+    struct vs_gpu_state before, after; /* its probes */
 };
 
 struct vs_samples {

@@ -2,6 +2,7 @@
 
 #include "report/allocator.h"
 #include "report/common.h"
+#include "report/executed.h"
 #include "report/report.h"
 #include "report/steps.h"
 
@@ -195,6 +196,8 @@ void vs_report_outcome_json(struct vs_json_writer *w, const struct vs_outcome *o
         vs_report_steps_json(w, outcome);
     if (outcome->allocator)
         vs_report_allocator_json(w, outcome);
+    if (outcome->executed)
+        vs_report_executed_json(w, outcome);
     member_utilization(w, outcome);
     member_intervals(w, outcome);
     vs_json_member_boolean(w, "extrapolating", outcome->extrapolating);

@@ -6,6 +6,7 @@
 
 #include "report/allocator.h"
 #include "report/common.h"
+#include "report/executed.h"
 #include "report/report.h"
 #include "report/steps.h"
 #include "report/table.h"
@@ -232,6 +233,15 @@ static void put_replay(const struct page *page, const struct vs_outcome *outcome
     }
 }
 
+static void put_executed(const struct page *page, const struct vs_outcome *outcome) {
+    if (!outcome->executed)
+        return;
+    vs_text_add(page->out, "\nexecuted on ");
+    vs_put(page->out, outcome->executed->device);
+    vs_text_add(page->out, "\n");
+    vs_report_executed_table(page->out, outcome, page->width, page->color);
+}
+
 static void put_utilization(const struct page *page, const struct vs_outcome *outcome) {
     char marks[BAR + 1], name[24];
     if (!outcome->bound_by && outcome->utilization_count == 0)
@@ -304,6 +314,7 @@ void vs_report_run_table(struct vs_text *out, const struct vs_outcome *outcome,
     put_first_lines(&page, outcome);
     put_verdict(&page, outcome);
     put_speeds(&page, outcome);
+    put_executed(&page, outcome);
     put_requests(&page, outcome);
     put_memory(&page, outcome);
     vs_report_breakdown(out, outcome);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "import/executed.h"
 #include "memory/pool.h"
 #include "report/common.h"
 #include "report/report.h"
@@ -377,6 +378,38 @@ static void put_server(struct trace *t) {
     put_server_counters(t, process, nanoseconds(r->start_s + last->to_s), 0, 0, last->kv_to);
 }
 
+/* What was really executed, phase after phase, as a process of its own. Clocks of a device are
+ * read to a microsecond: what begins before its lane's last has ended begins with it. */
+static void put_executed(struct trace *t) {
+    enum { LANES_MOST = 16 };
+    const struct vs_executed *e = t->outcome->executed;
+    double phase_s = 0, end_s = 0;
+    struct {
+        const char *lane;
+        double end_s;
+    } lanes[LANES_MOST] = {{0}};
+    for (size_t i = 0; e && i < e->span_count; i++) {
+        const struct vs_executed_span *from = &e->spans[i];
+        size_t k = 0;
+        if (i > 0 && from->phase != e->spans[i - 1].phase)
+            phase_s = end_s;
+        while (k < LANES_MOST - 1 && lanes[k].lane && !vs_streq(lanes[k].lane, from->lane))
+            k++;
+        struct vs_span span = {.device = "measured",
+                               .stream = from->lane,
+                               .kind = from->kind,
+                               .what = from->what,
+                               .layer = from->layer,
+                               .start_s = fmax(phase_s + from->start_s, lanes[k].end_s)};
+        span.end_s = fmax(phase_s + from->end_s, span.start_s);
+        lanes[k].lane = from->lane;
+        lanes[k].end_s = span.end_s;
+        end_s = fmax(end_s, span.end_s);
+        if (duration(&span) >= t->least_ns)
+            put_span(t, &span);
+    }
+}
+
 /* The shortest that is shown, so that not too many are; how many are not. */
 static size_t sample(struct trace *t) {
     size_t kept = t->outcome->span_count;
@@ -444,6 +477,7 @@ void vs_report_timeline(struct vs_text *out, const struct vs_outcome *outcome) {
     for (size_t i = 0; i < outcome->span_count; i++)
         if (duration(&outcome->spans[i]) >= t.least_ns)
             put_span(&t, &outcome->spans[i]);
+    put_executed(&t);
     put_counters(&t);
     put_server(&t);
     vs_text_add(out, "\n]}\n");

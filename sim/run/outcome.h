@@ -169,7 +169,8 @@ struct vs_outcome {
 
     const struct vs_figure *profile; /* only when it was asked for */
     size_t profile_count;
-    const struct vs_step_replay *steps;       /* run/replay_steps.h; NULL = all steps are equal */
+    const struct vs_step_replay *steps; /* run/replay_steps.h; NULL = all steps are equal */
+    const struct vs_executed *executed; /* import/executed.h; NULL = its plan was not carried out */
     const struct vs_memory_replay *allocator; /* run/replay_memory.h; NULL = no such replay */
 
     int64_t

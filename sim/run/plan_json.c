@@ -1,5 +1,6 @@
 #include "run/plan_json.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/json.h"
@@ -218,7 +219,10 @@ static void put_operation(struct writing *s, const struct vs_op *op) {
     put_string(w, "what", op->what);
     put_layer(w, op->layer);
     put_string(w, "type", op->type ? op->type->name : NULL);
+    put_number(w, "weight_bits", op->type ? op->type->bits : 16);
     put_bool(w, "fp32", op->fp32);
+    put_bool(w, "fp8", op->fp8);
+    put_bool(w, "fp4", op->fp4);
     put_bool(w, "pinned", op->pinned);
     put_number(w, "flops", op->flops);
     put_number(w, "bytes", op->bytes);
@@ -235,13 +239,34 @@ static void put_operation(struct writing *s, const struct vs_op *op) {
     vs_json_end(w, '}');
 }
 
-static void put_phase(struct writing *s, uint64_t count) {
+/* How often a phase runs, the tokens that enter it, and whether it is timed here: phases of a
+ * pipeline run side by side, which one alone can't tell. */
+struct stands {
+    uint64_t count, tokens;
+    bool once;  /* in the life of the process; others come again with each step or request */
+    bool alone; /* nothing else runs beside it */
+};
+
+/* NaN where the phase isn't timed. */
+static bool predict(struct writing *s, bool alone, double *seconds, struct vs_err *err) {
+    *seconds = (double)NAN;
+    return !alone || (vs_walk(&s->x, &s->phase, false, err) &&
+                      vs_time_phase(&s->x, &s->phase, VS_NO_OP, 0, seconds, err));
+}
+
+static bool put_phase(struct writing *s, struct stands stands, struct vs_err *err) {
     struct vs_json_writer *w = &s->w;
     const struct vs_phase *phase = &s->phase;
     size_t done = 0;
+    double seconds;
+    if (!predict(s, stands.alone, &seconds, err))
+        return false;
     vs_json_object(w);
     put_string(w, "name", phase->name);
-    put_u64(w, "count", count);
+    put_u64(w, "count", stands.count);
+    put_u64(w, "tokens", stands.tokens);
+    put_bool(w, "once", stands.once);
+    put_number(w, "predicted_s", seconds);
     vs_json_key(w, "operations");
     vs_json_array(w);
     for (size_t i = 0; i < phase->ops.count; i++) {
@@ -251,18 +276,18 @@ static void put_phase(struct writing *s, uint64_t count) {
     vs_json_end(w, ']');
     put_memory(w, "memory_at_end", phase->mem.at + done, phase->mem.count - done);
     vs_json_end(w, '}');
-}
-
-static bool put_load(struct writing *s, struct vs_err *err) {
-    struct vs_load_needs needs = vs_load_needs_of(s->plan.c);
-    if (!vs_emit_load(&s->plan, &needs, &s->phase, err))
-        return false;
-    put_phase(s, 1);
     return true;
 }
 
+static const struct stands START = {.count = 1, .once = true, .alone = true};
+
+static bool put_load(struct writing *s, struct vs_err *err) {
+    struct vs_load_needs needs = vs_load_needs_of(s->plan.c);
+    return vs_emit_load(&s->plan, &needs, &s->phase, err) && put_phase(s, START, err);
+}
+
 /* Forward and backward of each chunk of a pipeline. */
-static bool put_chunks(struct writing *s, uint64_t count, struct vs_err *err) {
+static bool put_chunks(struct writing *s, struct stands stands, struct vs_err *err) {
     const struct vs_parallel *p = &s->plan.parallel;
     bool ok = true;
     for (uint32_t n = 0; ok && n < p->stages * p->chunks; n++) {
@@ -270,11 +295,9 @@ static bool put_chunks(struct writing *s, uint64_t count, struct vs_err *err) {
         const struct vs_phase own = s->phase;
         ok = vs_emit_chunk(&s->plan, n, &chunk, err);
         s->phase = chunk.forward;
-        if (ok)
-            put_phase(s, count);
+        ok = ok && put_phase(s, stands, err);
         s->phase = chunk.backward;
-        if (ok)
-            put_phase(s, count);
+        ok = ok && put_phase(s, stands, err);
         s->phase = own;
         vs_chunk_release(&chunk);
     }
@@ -282,36 +305,32 @@ static bool put_chunks(struct writing *s, uint64_t count, struct vs_err *err) {
 }
 
 static bool put_train(struct writing *s, struct vs_err *err) {
-    uint64_t count = (uint64_t)vs_count(&s->plan.c->axes, VS_AXIS_ACCUM);
-    bool pipeline = s->plan.parallel.stages > 1 && !s->plan.parallel.naive;
-    if (pipeline ? !put_chunks(s, count, err) : !vs_emit_micro_step(&s->plan, &s->phase, err))
+    const struct vs_values *axes = &s->plan.c->axes;
+    struct stands micro = {
+        .count = (uint64_t)vs_count(axes, VS_AXIS_ACCUM),
+        .tokens = (uint64_t)(vs_count(axes, VS_AXIS_MICRO_BATCH) * vs_count(axes, VS_AXIS_SEQ)),
+        .alone = true};
+    const struct stands update = {.count = 1, .alone = true};
+    if (s->plan.parallel.stages > 1 && !s->plan.parallel.naive) {
+        micro.alone = false;
+        if (!put_chunks(s, micro, err))
+            return false;
+    } else if (!vs_emit_micro_step(&s->plan, &s->phase, err) || !put_phase(s, micro, err)) {
         return false;
-    if (!pipeline)
-        put_phase(s, count);
-    if (!vs_emit_optimizer_step(&s->plan, &s->phase, err))
-        return false;
-    put_phase(s, 1);
-    return true;
+    }
+    return vs_emit_optimizer_step(&s->plan, &s->phase, err) && put_phase(s, update, err);
 }
 
-static bool put_decode(struct writing *s, uint64_t past, struct vs_err *err) {
-    if (!vs_emit_decode(&s->plan, past, &s->phase, err))
-        return false;
-    put_phase(s, 1);
-    return true;
+static bool put_decode(struct writing *s, uint64_t past, struct stands step, struct vs_err *err) {
+    return vs_emit_decode(&s->plan, past, &s->phase, err) && put_phase(s, step, err);
 }
 
 /* The start of an engine with a paged cache. What its pool takes is measured on a device; here it
  * is what the sequences need. */
 static bool put_start(struct writing *s, struct vs_err *err) {
-    if (!vs_emit_profile(&s->plan, &s->phase, err))
-        return false;
-    put_phase(s, 1);
     uint64_t blocks = s->plan.sequences * vs_kv_sequence_blocks(&s->plan);
-    if (!vs_emit_kv_pool(&s->plan, blocks, 1, &s->phase, err))
-        return false;
-    put_phase(s, 1);
-    return true;
+    return vs_emit_profile(&s->plan, &s->phase, err) && put_phase(s, START, err) &&
+           vs_emit_kv_pool(&s->plan, blocks, 1, &s->phase, err) && put_phase(s, START, err);
 }
 
 /* The prompt, and the first and the last token behind it. */
@@ -319,22 +338,22 @@ static bool put_generate(struct writing *s, struct vs_err *err) {
     const struct vs_values *axes = &s->plan.c->axes;
     uint64_t prompt = (uint64_t)vs_count(axes, VS_AXIS_PROMPT);
     uint64_t gen = (uint64_t)vs_count(axes, VS_AXIS_GEN);
+    uint64_t batch = (uint64_t)vs_count(axes, VS_AXIS_BATCH);
     uint64_t depth = (uint64_t)vs_count(axes, VS_AXIS_DEPTH), start = depth + prompt;
+    const struct stands whole = {.count = 1, .tokens = batch * prompt, .alone = true};
+    const struct stands step = {.count = 1, .tokens = batch, .alone = true};
     if (s->plan.kv_block > 0 && !put_start(s, err))
         return false;
     if (s->plan.c->task == VS_TASK_SERVE)
         return true;
-    if (!vs_emit_provision(&s->plan, &s->phase, err))
+    if (!vs_emit_provision(&s->plan, &s->phase, err) || !put_phase(s, START, err))
         return false;
-    put_phase(s, 1);
-    if (prompt > 0) {
-        if (!vs_emit_prefill(&s->plan, prompt, depth, &s->phase, err))
-            return false;
-        put_phase(s, 1);
-    }
-    if (gen > 0 && !put_decode(s, start, err))
+    if (prompt > 0 &&
+        (!vs_emit_prefill(&s->plan, prompt, depth, &s->phase, err) || !put_phase(s, whole, err)))
         return false;
-    return gen < 2 || put_decode(s, start + gen - 1, err);
+    if (gen > 0 && !put_decode(s, start, step, err))
+        return false;
+    return gen < 2 || put_decode(s, start + gen - 1, step, err);
 }
 
 /* Buffers come last: the phases make some. */

@@ -7,19 +7,22 @@
  *   launch_s   host time to launch one kernel
  *   tensors    [{name, type, bytes, home, trainable, adapter_rank (0 = none), buffer}]: stored
  *              tensors of the model, where they rest; buffer null = inside that of an earlier one
- *   phases     [{name, count, tokens, past, operations [..], memory_at_end [..]}] in order. All
- *              lanes are drained between two. Training: load, one micro-step (count =
- * accumulation), one optimizer step. Generation: load, provision, each pass of the prompt, the
- * first and the last decode step; the steps between differ by their cells in the cache. tokens
- * enter a pass and past cells are there before, per sequence; else null buffers    [{what, layer,
- * home, tag, bytes, raw, managed}]: raw = past the allocator, managed = pages that migrate on
- * demand
+ *   phases     [{name, count, tokens, once, predicted_s, operations [..], memory_at_end [..]}] in
+ *              order. All lanes are drained between two. tokens: of all sequences, that enter it;
+ *              once: in the life of the process, else with each step or request; predicted_s: of
+ *              one, null in a pipeline, whose phases run side by side. Training: load, one
+ *              micro-step (count = accumulation), one optimizer step. Generation: load, provision,
+ *              each pass of the prompt, the first and the last decode step; the steps between
+ *              differ by their cells in the cache
+ *   buffers    [{what, layer, home, tag, bytes, stream, raw, managed}]: stream: whose free blocks
+ *              serve it; raw = past the allocator; managed = pages that migrate on demand
  *
  * An operation, in the order of issue:
  *   kind, lane        the words of plan/plan.h; a lane runs its operations in the order of issue
  *   what, layer       null outside the layers
- *   type              of the weights that it reads, null = 16 bit; fp32, pinned: how it computes,
- *                     what it copies
+ *   type, weight_bits of the weights that it reads, null = 16 bit
+ *   fp32, fp8, fp4    how it multiplies, else in 16 bit
+ *   pinned            of what it copies
  *   flops, bytes      work, and traffic of the processor's memory or of the link
  *   kernels, launches that run one after the other; that the host issues, on the issue lane, before
  *   cost_s            a fixed time beside its work

@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "fuzz/fuzz.h"
 #include "hw/machine.h"
+#include "import/executed.h"
 #include "model/model.h"
 #include "report/page.h"
 #include "report/plot/book.h"
@@ -154,6 +155,11 @@ static bool read_saved(struct vs_err *err) {
     return done;
 }
 
+static bool read_executed(struct vs_err *err) {
+    struct vs_executed executed;
+    return vs_executed_read(&arena, path, &executed, err);
+}
+
 struct target {
     const char *seeds, *suffix; /* good files: all of a folder */
     const char *name;           /* of the changed file in our folder */
@@ -179,6 +185,7 @@ static const struct target TARGETS[] = {
     {"tests/golden", ".out", "validation.json", read_saved, "validate-json"},
     {"tests/golden/sweep-files.files", ".csv", "points.csv", read_saved, "a"},
     {"tests/replay", ".csv", "replay.csv", read_saved, NULL},
+    {"tests/executed", ".json", "executed.json", read_executed, NULL},
 };
 
 /* A good file; of a long one its first lines. */

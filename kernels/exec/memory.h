@@ -1,0 +1,54 @@
+/* The buffers of a plan, really allocated, and the pieces of them that work goes over.
+ *
+ * An operation of a plan says how many bytes it moves, not which. Work takes the buffers that are
+ * held in turn, so that what it reads has left the caches by the time its turn comes again, as the
+ * weights and caches of a model have. */
+#ifndef VRAMSIM_EXEC_MEMORY_H
+#define VRAMSIM_EXEC_MEMORY_H
+
+#include "plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct piece {
+    void *at;
+    size_t bytes;
+};
+
+struct memory;
+
+struct memory *memory_new(const struct plan *plan); /* NULL when memory runs out */
+void memory_free(struct memory *memory);
+
+/* Carries out the actions, and fills what it takes of the device where `fill`; false with the
+ * buffer that could not be had in *missing. */
+bool memory_act(struct memory *memory, const struct action *actions, size_t count, bool fill,
+                uint32_t *missing);
+/* Do the actions give back what lanes may still use? */
+bool memory_must_drain(const struct memory *memory, const struct action *actions, size_t count);
+/* Remembers which buffers are held; gives those that came since, takes those that went. */
+void memory_keep(struct memory *memory);
+bool memory_restore(struct memory *memory, uint32_t *missing);
+
+enum { PIECES_MOST = 256 };
+/* Pieces of held buffers of device memory, of page-locked or of other host memory, of `bytes` in
+ * all or as many as there are room for; the count. Where none is held, of a scratch of this
+ * program. */
+enum side { SIDE_DEVICE, SIDE_HOST, SIDE_PINNED, SIDE_COUNT };
+size_t memory_pieces(struct memory *memory, enum side side, double bytes,
+                     struct piece pieces[PIECES_MOST]);
+
+/* Bytes of the scratch on the device; 0 where none was needed. */
+size_t memory_scratch(const struct memory *memory);
+
+/* Bytes of this process that lie in the host's memory, now or at most; 0 = not known. */
+enum resident { RESIDENT_NOW, RESIDENT_PEAK };
+size_t memory_resident(enum resident which);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
