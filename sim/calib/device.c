@@ -224,13 +224,28 @@ static bool fit_link(struct vs_calib *b, struct vs_err *err) {
             vs_calib_add(b, "link.latency_s", latency, "h2d, where its line meets no bytes", err));
 }
 
+/* Memory that CUDA shows (a scaled profile has it already), and what a process takes of it. */
+static bool fit_capacity(struct vs_calib *b, bool scaled, struct vs_err *err) {
+    const struct vs_samples_gpu *gpu = &b->samples->gpu;
+    return (scaled || !(gpu->memory_bytes > 0) ||
+            vs_calib_fact(b, "device.memory.usable_bytes", gpu->memory_bytes,
+                          "memory that CUDA names", err)) &&
+           (!(gpu->context_bytes > 0) ||
+            vs_calib_fact(b, "arch.context_torch_bytes", gpu->context_bytes,
+                          "memory that was not free at the start, and what was taken since beside "
+                          "tensors",
+                          err));
+}
+
 bool vs_calib_device(struct vs_calib *b, struct vs_err *err) {
     struct vs_profile *p = b->profile;
     bool scaled;
     if (!vs_known_device(b, &p->base, &scaled, err) || !fit_link(b, err))
         return false;
-    if (!b->samples->gpu.name)
-        return true;
+    if (!b->samples->gpu.name && !b->hw)
+        return !(b->samples->gpu.memory_bytes > 0) ||
+               vs_err_at(err, b->samples->file, 0, 0,
+                         "names no GPU, expected --hw NAME: the profile that its numbers go into");
     if (!p->base)
         return vs_calib_note(
             b,
@@ -245,7 +260,8 @@ bool vs_calib_device(struct vs_calib *b, struct vs_err *err) {
     if (!read && b->samples->gpu.sms > 0) /* of vramsim's own probes */
         return vs_calib_missing(b, "cuda_memory", "device", err);
     p->device = true;
-    return fit_memory(b, scaled ? 0 : base->memory.bandwidth_bytes_per_s.value, err) &&
+    return fit_capacity(b, scaled, err) &&
+           fit_memory(b, scaled ? 0 : base->memory.bandwidth_bytes_per_s.value, err) &&
            fit_products(b, base, err) && fit_launch(b, err) && fit_faults(b, base, err) &&
            fit_peers(b, base, err);
 }

@@ -22,6 +22,8 @@ static const struct vs_cli_option OPTIONS[] = {
      "where the storage to measure is (default: the working directory)"},
     {"--samples", VS_CLI_TEXT, VS_CLI_AT(samples), "FILE[,FILE]",
      "fit samples of the probes, or output of other tools, instead of measuring"},
+    {"--hw", VS_CLI_TEXT, VS_CLI_AT(hw), "NAME",
+     "the profile that a GPU's numbers go into (default: that of its name in the samples)"},
     {"--check", VS_CLI_TEXT, VS_CLI_AT(check), "PROFILE",
      "compare with a profile instead of writing one"},
     VS_CLI_QUIET,
@@ -212,7 +214,7 @@ static bool run(struct vs_cli *cli, struct vs_err *err) {
     const char *name = name_of(cli->arena, v->out_file);
     if (!name)
         return vs_err_nomem(err);
-    if (!vs_profile_fit(cli->arena, &samples, name, &profile, err))
+    if (!vs_profile_fit(cli->arena, &samples, name, v->hw, &profile, err))
         return false;
     if (v->check)
         return put_drift(cli, &profile, err);

@@ -23,6 +23,7 @@ struct vs_samples_gpu {
     const char *name; /* as CUDA has it: "NVIDIA GeForce RTX 4090"; NULL = none */
     double count, memory_bytes, free_bytes, driver, runtime, compute_capability, sms, clock_hz,
         l2_bytes;
+    double context_bytes; /* of a process of PyTorch, beside its tensors; no probe measures it */
 };
 
 struct vs_samples {

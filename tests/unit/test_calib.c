@@ -154,7 +154,7 @@ static void refused(const char *samples, const char *message) {
     struct vs_profile p;
     write_samples(samples);
     bool ok = vs_samples_read(&arena, file, &read, &err) &&
-              vs_profile_fit(&arena, &read, "mine", &p, &err);
+              vs_profile_fit(&arena, &read, "mine", NULL, &p, &err);
     ck_assert(!ok);
     ck_assert_int_eq(err.status, VS_ERR_INPUT);
     ck_assert_msg(strstr(err.text, message) && strstr(err.text, file), "'%s', expected '%s'",

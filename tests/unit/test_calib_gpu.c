@@ -177,7 +177,7 @@ static void refused(const char *machine, const char *samples, const char *messag
     struct vs_profile p;
     write_document(machine, samples);
     bool ok = vs_samples_read(&arena, file, &read, &err) &&
-              vs_profile_fit(&arena, &read, "mine", &p, &err);
+              vs_profile_fit(&arena, &read, "mine", NULL, &p, &err);
     ck_assert(!ok);
     ck_assert_int_eq(err.status, VS_ERR_INPUT);
     ck_assert_msg(strstr(err.text, message) && strstr(err.text, file), "'%s', expected '%s'",
@@ -208,7 +208,7 @@ START_TEST(joined) {
     ck_assert(vs_samples_read(&arena, file, &gpu, &err));
     ck_assert(vs_samples_join(&arena, &host, &gpu, &err));
     ck_assert_uint_eq(host.count, 5);
-    ck_assert_msg(vs_profile_fit(&arena, &host, "mine", &p, &err), "%s", err.text);
+    ck_assert_msg(vs_profile_fit(&arena, &host, "mine", NULL, &p, &err), "%s", err.text);
     ck_assert(p.host && p.device);
     const struct vs_machine *m = as_machine(&p);
     ck_assert_double_eq_tol(m->host->measured_bytes_per_s.value, 40e9, 1);
