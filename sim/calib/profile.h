@@ -36,6 +36,11 @@ struct vs_profile {
 bool vs_profile_fit(struct vs_arena *arena, const struct vs_samples *samples, const char *name,
                     const char *hw, struct vs_profile *profile, struct vs_err *err);
 
+/* A number of a profile by its path; NULL where there is no such field, and of a machine where it
+ * has no such part or the number is unknown. */
+const struct vs_field *vs_profile_field(const char *path);
+const struct vs_num *vs_profile_number(const struct vs_machine *machine, const char *path);
+
 /* The machine file. */
 void vs_profile_write(struct vs_text *out, const struct vs_profile *profile);
 
