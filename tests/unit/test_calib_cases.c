@@ -6,7 +6,7 @@
 #include "calib/cases.h"
 #include "calib_helpers.h"
 
-enum { REPEATS = 6 };
+enum { REPEATS = 40 };
 #define HEADER "id,args,metric,value,unit,tolerance,trust,group,source,notes\n"
 #define LLAMA "--hw rtx4090 --task generate --engine llamacpp --model llama-3-8b "
 
@@ -113,6 +113,28 @@ static void is_within(const struct vs_case_fit *f, const char *path, double trut
                   100 * (is / truth - 1));
 }
 
+/* The profile as written predicts what the fit said that it would. */
+static void predicts_the_same(const struct vs_case_fit *f) {
+    const char *profile = vs_arena_printf(&arena, "%s.json", file), *path = file;
+    const struct vs_validate_options options = {.paths = &path, .path_count = 1};
+    const struct vs_validation *v;
+    struct vs_text machine = {0}, cases = {0};
+    vs_profile_write(&machine, &f->profile);
+    vs_text_add(&cases, HEADER);
+    for (size_t i = 0; i < f->row_count; i++)
+        vs_text_printf(&cases, "%s,--hw %s %s,%s,1,tok/s,0,high,g,s,\n", f->rows[i].id, profile,
+                       f->rows[i].args + strlen("--hw rtx4090 "), f->rows[i].metric);
+    ck_assert(vs_file_write(profile, vs_text_str(&machine), machine.length, &err));
+    write_text(vs_text_str(&cases));
+    ck_assert_msg(vs_validate_run(&arena, &options, &v, &err), "%s", err.text);
+    for (size_t i = 0; i < f->row_count; i++)
+        ck_assert_msg(fabs(log(v->rows[i].predicted) - f->fit.after[i]) < 1e-6, "%s: %g, not %g",
+                      v->rows[i].id, v->rows[i].predicted, exp(f->fit.after[i]));
+    (void)unlink(profile);
+    vs_text_release(&machine);
+    vs_text_release(&cases);
+}
+
 /* A card at 85 % of its sheet's bandwidth and 80 % of the usual work per watt, in a host at 120 %
  * of its profile's bandwidth. */
 static void recover(double sigma, size_t outliers, double part) {
@@ -143,6 +165,7 @@ static void recover(double sigma, size_t outliers, double part) {
     ck_assert_double_eq(mine->link->h2d_bytes_per_s.value, m->link->h2d_bytes_per_s.value);
     ck_assert_double_eq(mine->host->cores.value, m->host->cores.value);
     ck_assert_double_lt(f.median_after, f.median_before);
+    predicts_the_same(&f);
 }
 
 START_TEST(with_noise) { recover(0.05, 0, 0.02); }
