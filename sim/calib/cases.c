@@ -10,7 +10,7 @@
 #include "work/options.h"
 
 #define STEP_BOUND 3.0 /* a factor of 20: further off, the profile is another machine's */
-enum { NUMBERS_MOST = 32, PATHS_MOST = 8 };
+enum { NUMBERS_MOST = 32, PATHS_MOST = 8, ROWS_MOST = 10000 };
 
 static const struct {
     const char *paths, *more;
@@ -116,6 +116,9 @@ static bool read_machine(struct work *w, struct vs_err *err) {
     }
     if (ok && cases.rows.count == 0)
         ok = vs_err_at(err, w->options->path, 0, 0, "found no case, expected at least one");
+    if (ok && cases.rows.count > ROWS_MOST)
+        ok = vs_err_at(err, w->options->path, 0, 0, "found %zu cases, expected at most %d",
+                       cases.rows.count, ROWS_MOST);
     vs_cases_release(&cases);
     return ok && load_machine(w, &values[0], err);
 }

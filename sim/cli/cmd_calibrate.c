@@ -137,7 +137,7 @@ static void put_number(struct vs_text *out, const struct vs_case_fit *f, size_t 
     vs_text_printf(out, "  %-36s %-14s %-14s +-%5.1f %%  %zu rows%s%s%s\n", n->path,
                    vs_text_str(&before), vs_text_str(&after), 100 * fitted->half, fitted->rows,
                    n->more[0] ? ", " : "", n->more,
-                   fabs(fitted->step) > FAR * n->width ? "  FAR from the profile" : "");
+                   fabs(fitted->step) > FAR * n->width ? ", far from the profile" : "");
     out->failed = out->failed || before.failed || after.failed;
     vs_text_release(&before);
     vs_text_release(&after);
@@ -208,11 +208,11 @@ static void put_cases(struct vs_text *out, const struct vs_case_fit *f) {
                        "%.1f %% after; %zu outliers\n",
                        f->fit.used + f->fit.outliers, 100 * f->median_before, 100 * f->median_after,
                        f->fit.outliers);
-    vs_text_add(out, "As the profile has them:\n");
+    put_rows(out, f);
+    vs_text_add(out, "Numbers that stay as the profile has them:\n");
     for (size_t i = 0; i < f->count; i++)
         put_stays(out, f, i);
     put_unseen(out, f);
-    put_rows(out, f);
 }
 
 static bool fit_cases(struct vs_cli *cli, const char *name, struct vs_err *err) {
@@ -315,7 +315,7 @@ const struct vs_command vs_command_calibrate = {
             "--samples takes what these print too: llama-bench -o json, nvbandwidth -j,\n"
             "nccl-tests, fio --output-format=json, and the log of a vLLM start.\n"
             "--from-cases takes a case file of one machine, as validate does, and moves the\n"
-            "numbers that its rows carry; the others stay, and it says why.",
+            "numbers that its rows carry; the others stay, and it says why.\n",
     .axes = VS_CLI_NO_AXES,
     .options = OPTIONS,
     .option_count = COUNT_OF(OPTIONS),
