@@ -8,6 +8,7 @@ struct vs_calib {
     struct vs_arena *arena;
     const struct vs_samples *samples;
     struct vs_profile *profile;
+    const char *hw; /* the profile to begin with; NULL = that of the GPU's name */
 };
 
 /* A number and where it comes from. `path` and the text live as long as the arena; a NULL text is
@@ -37,9 +38,9 @@ bool vs_calib_missing(const struct vs_calib *b, const char *probe, const char *o
 /* device.c: the numbers of GPU and link. */
 bool vs_calib_device(struct vs_calib *b, struct vs_err *err);
 
-/* known.c: the profile that the measured GPU's numbers are put into: that of its name, else one of
- * its generation, scaled. NULL when the samples name no GPU that is known; *scaled says that it
- * was not the device itself. */
+/* known.c: the profile that the measured GPU's numbers are put into: the one asked for, else that
+ * of its name, else one of its generation, scaled. NULL when the samples name no GPU that is known;
+ * *scaled says that it was not the device itself. */
 bool vs_known_device(struct vs_calib *b, const struct vs_machine **machine, bool *scaled,
                      struct vs_err *err);
 

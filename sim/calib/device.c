@@ -5,6 +5,8 @@
 #include "calib/build.h"
 
 #define FAULT_BYTES 2097152.0 /* of a batch of faults: one large page */
+#define CACHES 4.0            /* of the L2 cache: a set that hardly profits by it */
+#define KNOWN 0.33            /* half of an interval within which a start is told from none */
 
 static const char *of_sample(const struct vs_calib *b, const struct vs_sample *s) {
     return vs_arena_printf(b->arena, "%s%s%s of %.0f bytes", s->probe, s->variant ? " " : "",
@@ -27,6 +29,55 @@ static bool add_fraction(struct vs_calib *b, const char *path, struct vs_fitted 
     return vs_calib_add(b, path, rate, what, err);
 }
 
+/* Every repetition of a probe, by size. */
+struct points {
+    double *bytes, *seconds;
+    size_t count;
+    bool sizes; /* more than one */
+};
+
+static bool collect(struct vs_calib *b, const char *probe, const char *variant, double least,
+                    struct points *p, struct vs_err *err) {
+    size_t most = 0;
+    for (size_t i = 0; i < b->samples->count; i++)
+        most += b->samples->at[i].count;
+    *p = (struct points){.bytes = VS_NEW_ARRAY(b->arena, double, most + 1),
+                         .seconds = VS_NEW_ARRAY(b->arena, double, most + 1)};
+    if (!p->bytes || !p->seconds)
+        return vs_err_nomem(err);
+    for (size_t i = 0; i < b->samples->count; i++) {
+        const struct vs_sample *s = &b->samples->at[i];
+        for (size_t k = 0; vs_calib_is(s, probe, variant) && s->work >= least && k < s->count;
+             k++) {
+            p->bytes[p->count] = s->work;
+            p->seconds[p->count++] = s->seconds[k];
+            p->sizes = p->sizes || s->work != p->bytes[0];
+        }
+    }
+    return true;
+}
+
+/* Reads by size follow time = start and drain + bytes / rate (tests/unit/test_read_law.c). Those
+ * that a cache serves in part are no reads of memory; where the ones beyond it are too long to show
+ * the start, an empty kernel says it (fit_launch). */
+static bool fit_reads(struct vs_calib *b, struct vs_fitted *rate, struct vs_err *err) {
+    struct vs_fitted start = {0}, line = {0};
+    struct points p;
+    double least = CACHES * b->samples->gpu.l2_bytes;
+    if (!(least > 0))
+        return true;
+    if (!collect(b, "cuda_memory", "read", least, &p, err))
+        return false;
+    struct vs_err ignored; /* no line, no start */
+    if (!p.sizes || p.count < 3 ||
+        !vs_fit_line(p.bytes, p.seconds, p.count, &start, &line, &ignored) || !(start.value > 0) ||
+        start.half > KNOWN * start.value)
+        return true;
+    *rate = line;
+    return vs_calib_add(b, "arch.kernel_s", start,
+                        "cuda_memory read, where its line meets no bytes", err);
+}
+
 /* Reads are what weights cost. A device that outruns its data sheet, or has none, is known by its
  * fastest traffic. */
 static bool fit_memory(struct vs_calib *b, double sheet, struct vs_err *err) {
@@ -38,6 +89,8 @@ static bool fit_memory(struct vs_calib *b, double sheet, struct vs_err *err) {
         !vs_calib_largest(b, "cuda_gemv", NULL, &gemv, &gemv_rate, err))
         return false;
     if (!read && !vs_calib_largest(b, "llama_tg", NULL, &read, &read_rate, err))
+        return false;
+    if (!fit_reads(b, &read_rate, err))
         return false;
     for (size_t i = 0; i < sizeof TRAFFIC / sizeof *TRAFFIC; i++) {
         if (!vs_calib_largest(b, TRAFFIC[i][0], TRAFFIC[i][1], &s, &other, err))
@@ -69,12 +122,17 @@ static const char *of_product(const struct vs_calib *b, const struct vs_sample *
                            s->k);
 }
 
-/* The peak of a type as the profile will have it: found, else of the base. */
-static double peak_of(const struct vs_calib *b, const char *path, struct vs_num base) {
+static const struct vs_found *found_at(const struct vs_calib *b, const char *path) {
     for (size_t i = 0; i < b->profile->found_count; i++)
         if (vs_streq(b->profile->found[i].path, path))
-            return b->profile->found[i].fitted.value;
-    return vs_num_or(base, 0);
+            return &b->profile->found[i];
+    return NULL;
+}
+
+/* The peak of a type as the profile will have it: found, else of the base. */
+static double peak_of(const struct vs_calib *b, const char *path, struct vs_num base) {
+    const struct vs_found *found = found_at(b, path);
+    return found ? found->fitted.value : vs_num_or(base, 0);
 }
 
 static bool fit_products(struct vs_calib *b, const struct vs_device *base, struct vs_err *err) {
@@ -109,7 +167,7 @@ static bool fit_launch(struct vs_calib *b, struct vs_err *err) {
     struct vs_fitted rate;
     if (!vs_calib_fastest(b, "cuda_launch", "graph", &s, &rate, err))
         return false;
-    if (!s)
+    if (!s || found_at(b, "arch.kernel_s"))
         return true;
     struct vs_fitted each = rate;
     each.value = 1 / rate.value;
@@ -153,33 +211,17 @@ static bool fit_peers(struct vs_calib *b, const struct vs_device *base, struct v
     return !s || vs_calib_add(b, "device.peer_bytes_per_s", rate, of_sample(b, s), err);
 }
 
-/* Every repetition of copies of all sizes in one direction. */
+/* A line through the copies of all sizes in one direction; their fastest where there are few. */
 static bool fit_direction(struct vs_calib *b, const char *variant, bool *found,
                           struct vs_fitted *latency, struct vs_fitted *rate, struct vs_err *err) {
-    size_t most = 0, n = 0;
-    double first = 0;
-    bool sizes = false;
-    for (size_t i = 0; i < b->samples->count; i++)
-        most += b->samples->at[i].count;
-    double *bytes = VS_NEW_ARRAY(b->arena, double, most + 1);
-    double *seconds = VS_NEW_ARRAY(b->arena, double, most + 1);
-    if (!bytes || !seconds)
-        return vs_err_nomem(err);
-    for (size_t i = 0; i < b->samples->count; i++) {
-        const struct vs_sample *s = &b->samples->at[i];
-        for (size_t k = 0; vs_calib_is(s, "cuda_host_copy", variant) && k < s->count; k++) {
-            bytes[n] = s->work;
-            first = n == 0 ? s->work : first;
-            sizes = sizes || s->work != first;
-            seconds[n++] = s->seconds[k];
-        }
-    }
-    *found = n > 0;
-    *latency = (struct vs_fitted){0};
-    if (n >= 3 && sizes)
-        return vs_fit_line(bytes, seconds, n, latency, rate, err);
+    struct points p;
     const struct vs_sample *s;
-    return vs_calib_fastest(b, "cuda_host_copy", variant, &s, rate, err);
+    if (!collect(b, "cuda_host_copy", variant, 0, &p, err))
+        return false;
+    *found = p.count > 0;
+    *latency = (struct vs_fitted){0};
+    return p.sizes && p.count >= 3 ? vs_fit_line(p.bytes, p.seconds, p.count, latency, rate, err)
+                                   : vs_calib_fastest(b, "cuda_host_copy", variant, &s, rate, err);
 }
 
 /* The narrowest link that carries the measured rate: what else is known of it stands in the
@@ -224,13 +266,28 @@ static bool fit_link(struct vs_calib *b, struct vs_err *err) {
             vs_calib_add(b, "link.latency_s", latency, "h2d, where its line meets no bytes", err));
 }
 
+/* Memory that CUDA shows (a scaled profile has it already), and what a process takes of it. */
+static bool fit_capacity(struct vs_calib *b, bool scaled, struct vs_err *err) {
+    const struct vs_samples_gpu *gpu = &b->samples->gpu;
+    return (scaled || !(gpu->memory_bytes > 0) ||
+            vs_calib_fact(b, "device.memory.usable_bytes", gpu->memory_bytes,
+                          "memory that CUDA names", err)) &&
+           (!(gpu->context_bytes > 0) ||
+            vs_calib_fact(b, "arch.context_torch_bytes", gpu->context_bytes,
+                          "memory that was not free at the start, and what was taken since beside "
+                          "tensors",
+                          err));
+}
+
 bool vs_calib_device(struct vs_calib *b, struct vs_err *err) {
     struct vs_profile *p = b->profile;
     bool scaled;
     if (!vs_known_device(b, &p->base, &scaled, err) || !fit_link(b, err))
         return false;
-    if (!b->samples->gpu.name)
-        return true;
+    if (!b->samples->gpu.name && !b->hw)
+        return !(b->samples->gpu.memory_bytes > 0) ||
+               vs_err_at(err, b->samples->file, 0, 0,
+                         "names no GPU, expected --hw NAME: the profile that its numbers go into");
     if (!p->base)
         return vs_calib_note(
             b,
@@ -245,7 +302,8 @@ bool vs_calib_device(struct vs_calib *b, struct vs_err *err) {
     if (!read && b->samples->gpu.sms > 0) /* of vramsim's own probes */
         return vs_calib_missing(b, "cuda_memory", "device", err);
     p->device = true;
-    return fit_memory(b, scaled ? 0 : base->memory.bandwidth_bytes_per_s.value, err) &&
+    return fit_capacity(b, scaled, err) &&
+           fit_memory(b, scaled ? 0 : base->memory.bandwidth_bytes_per_s.value, err) &&
            fit_products(b, base, err) && fit_launch(b, err) && fit_faults(b, base, err) &&
            fit_peers(b, base, err);
 }

@@ -2,7 +2,6 @@
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit.h>
-#include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #define CLOCK 1e-4 /* no time is known better, however equal a few are */
 #define NORMAL_95 1.96
 #define WEIGHT_OF_OUTLIERS 0.1
-enum { POINTS_LEAST = 3, ROUNDS = 20 };
+enum { POINTS_LEAST = 3 };
 
 bool vs_fit_median(const double *x, size_t n, struct vs_fitted *fitted, struct vs_err *err) {
     double *copy = malloc((n ? n : 1) * sizeof *copy);
@@ -146,107 +145,4 @@ bool vs_fit_line(const double *amount, const double *seconds, size_t n, struct v
     release_line(&l);
     (void)gsl_set_error_handler(before);
     return ok;
-}
-
-/* Relative residuals of a saturating curve; parameters are logarithms, so that both stay above 0.
- */
-struct curve {
-    const double *x, *rate;
-    double *weight;
-    size_t n;
-};
-
-static int residuals(const gsl_vector *p, void *context, gsl_vector *f) {
-    const struct curve *c = context;
-    double peak = exp(gsl_vector_get(p, 0)), half = exp(gsl_vector_get(p, 1));
-    for (size_t i = 0; i < c->n; i++)
-        gsl_vector_set(f, i,
-                       sqrt(c->weight[i]) * (peak * c->x[i] / (c->x[i] + half) / c->rate[i] - 1));
-    return GSL_SUCCESS;
-}
-
-/* Tukey's bisquare on the residuals without weights. */
-static void reweigh(struct curve *c, const gsl_vector *p, double *scratch) {
-    double peak = exp(gsl_vector_get(p, 0)), half = exp(gsl_vector_get(p, 1));
-    for (size_t i = 0; i < c->n; i++)
-        scratch[i] = fabs(peak * c->x[i] / (c->x[i] + half) / c->rate[i] - 1);
-    double sigma = MAD_TO_SIGMA * vs_quantile(scratch, c->n, 0.5);
-    for (size_t i = 0; i < c->n; i++) {
-        double u = (peak * c->x[i] / (c->x[i] + half) / c->rate[i] - 1) / (4.685 * sigma);
-        c->weight[i] = sigma > 0 ? (fabs(u) < 1 ? (1 - u * u) * (1 - u * u) : 0) : 1;
-    }
-}
-
-static bool solve_curve(struct curve *c, gsl_multifit_nlinear_workspace *work, double *scratch,
-                        gsl_vector *start) {
-    gsl_multifit_nlinear_fdf system = {.f = residuals, .n = c->n, .p = 2, .params = c};
-    int info;
-    for (int round = 0; round < ROUNDS; round++) {
-        if (gsl_multifit_nlinear_init(start, &system, work) != GSL_SUCCESS)
-            return false;
-        int status = gsl_multifit_nlinear_driver(200, 1e-10, 1e-10, 0, NULL, NULL, &info, work);
-        if (status != GSL_SUCCESS && status != GSL_ENOPROG && status != GSL_EMAXITER)
-            return false;
-        (void)gsl_vector_memcpy(start, gsl_multifit_nlinear_position(work));
-        reweigh(c, start, scratch);
-    }
-    return true;
-}
-
-static void read_curve(const struct curve *c, gsl_multifit_nlinear_workspace *work,
-                       gsl_matrix *covariance, const gsl_vector *p, struct vs_fitted *peak,
-                       struct vs_fitted *half) {
-    double squares = 0;
-    size_t used = 0;
-    const gsl_vector *f = gsl_multifit_nlinear_residual(work);
-    for (size_t i = 0; i < c->n; i++) {
-        squares += gsl_vector_get(f, i) * gsl_vector_get(f, i);
-        used += c->weight[i] >= WEIGHT_OF_OUTLIERS;
-    }
-    (void)gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(work), 0, covariance);
-    double variance = used > 2 ? squares / (double)(used - 2) : 0;
-    struct vs_fitted *out[] = {peak, half};
-    for (size_t i = 0; i < 2; i++) {
-        double value = exp(gsl_vector_get(p, i));
-        *out[i] = (struct vs_fitted){.value = value,
-                                     .half = NORMAL_95 * value *
-                                             sqrt(variance * gsl_matrix_get(covariance, i, i)),
-                                     .used = used,
-                                     .outliers = c->n - used};
-    }
-}
-
-bool vs_fit_saturation(const double *x, const double *rate, size_t n, struct vs_fitted *peak,
-                       struct vs_fitted *half, struct vs_err *err) {
-    if (n < POINTS_LEAST || all_equal(x, n))
-        return too_few(n, err);
-    struct curve c = {.x = x, .rate = rate, .n = n, .weight = malloc(n * sizeof(double))};
-    double *scratch = malloc(n * sizeof *scratch), most = 0, middle = x[n / 2];
-    gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
-    gsl_error_handler_t *before = gsl_set_error_handler_off();
-    gsl_multifit_nlinear_workspace *work =
-        gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, n, 2);
-    gsl_matrix *covariance = gsl_matrix_alloc(2, 2);
-    gsl_vector *p = gsl_vector_alloc(2);
-    bool memory = c.weight && scratch && work && covariance && p, ok = false;
-    if (memory) {
-        for (size_t i = 0; i < n; i++) {
-            c.weight[i] = 1;
-            most = fmax(most, rate[i]);
-        }
-        gsl_vector_set(p, 0, log(most));
-        gsl_vector_set(p, 1, log(middle));
-        ok = solve_curve(&c, work, scratch, p);
-        if (ok)
-            read_curve(&c, work, covariance, p, peak, half);
-    }
-    gsl_multifit_nlinear_free(work);
-    gsl_matrix_free(covariance);
-    gsl_vector_free(p);
-    (void)gsl_set_error_handler(before);
-    free(c.weight);
-    free(scratch);
-    if (!memory)
-        return vs_err_nomem(err);
-    return ok || vs_err_set(err, VS_ERR_INPUT, "the rates follow no saturating curve");
 }

@@ -20,13 +20,9 @@ struct vs_fitted {
 bool vs_fit_median(const double *x, size_t n, struct vs_fitted *fitted, struct vs_err *err);
 
 /* t = latency + amount / rate by robust regression (bisquare weights). Errors: fewer than three
- * points, or all of one amount, or a rate that is not above 0. A latency below 0 is 0. */
+ * points, or all of one amount, or a rate that is not above 0. A latency below 0 is 0. The same law
+ * says what a kernel reaches by size: amount / t = rate x amount / (amount + rate x latency). */
 bool vs_fit_line(const double *amount, const double *seconds, size_t n, struct vs_fitted *latency,
                  struct vs_fitted *rate, struct vs_err *err);
-
-/* rate(x) = peak x / (x + half): what a kernel reaches of its peak as its size grows, by nonlinear
- * least squares on relative errors, weighted against outliers. Errors as above. */
-bool vs_fit_saturation(const double *x, const double *rate, size_t n, struct vs_fitted *peak,
-                       struct vs_fitted *half, struct vs_err *err);
 
 #endif

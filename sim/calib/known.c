@@ -139,11 +139,36 @@ static bool scale_numbers(struct vs_calib *b, const struct vs_machine *m, struct
            vs_calib_fact(b, "device.compute.clock_hz", gpu->clock_hz, NAMED, err);
 }
 
+static bool load_asked(struct vs_calib *b, const struct vs_machine **machine, struct vs_err *err) {
+    const struct vs_samples_gpu *gpu = &b->samples->gpu;
+    const struct vs_machine *m;
+    char found[VS_UNIT_TEXT], expected[VS_UNIT_TEXT];
+    if (!load(b, b->hw, &m, err))
+        return false;
+    if (m->device_count != 1 || m->unified)
+        return vs_err_set(err, VS_ERR_INPUT,
+                          "--hw %.100s: expected one device with memory of its own", b->hw);
+    const struct vs_device *d = m->devices[0];
+    *machine = m;
+    if (numbers_fit(gpu, d))
+        return true;
+    if (gpu->sms > 0 && gpu->sms != d->compute.sms.value)
+        return vs_err_at(err, b->samples->file, 0, 0,
+                         "found a GPU of %g multiprocessors, expected %g as --hw %.100s has",
+                         gpu->sms, d->compute.sms.value, b->hw);
+    return vs_err_at(err, b->samples->file, 0, 0,
+                     "found a GPU of %s, expected %s as --hw %.100s has",
+                     vs_print_bytes(found, (uint64_t)gpu->memory_bytes),
+                     vs_print_bytes(expected, (uint64_t)d->memory.nominal_bytes.value), b->hw);
+}
+
 bool vs_known_device(struct vs_calib *b, const struct vs_machine **machine, bool *scaled,
                      struct vs_err *err) {
     const struct vs_samples_gpu *gpu = &b->samples->gpu;
     *machine = NULL;
     *scaled = false;
+    if (b->hw)
+        return load_asked(b, machine, err);
     if (!gpu->name)
         return true;
     if (!find_by_name(b, machine, err))

@@ -168,14 +168,16 @@ static bool has_host(const struct vs_samples *s) {
 }
 
 bool vs_profile_fit(struct vs_arena *arena, const struct vs_samples *samples, const char *name,
-                    struct vs_profile *profile, struct vs_err *err) {
-    struct vs_calib b = {.arena = arena, .samples = samples, .profile = profile};
+                    const char *hw, struct vs_profile *profile, struct vs_err *err) {
+    struct vs_calib b = {.arena = arena, .samples = samples, .profile = profile, .hw = hw};
     *profile = (struct vs_profile){.name = name};
     profile->host_title = samples->processor ? samples->processor : samples->program;
     profile->title = samples->gpu.name ? samples->gpu.name : profile->host_title;
     if ((has_host(samples) && !fit_host(&b, err)) || !fit_storage(&b, err) ||
         !vs_calib_device(&b, err))
         return false;
+    if (!samples->gpu.name && profile->device)
+        profile->title = profile->base->devices[0]->title;
     if (!profile->host && !profile->storage && !profile->device && !profile->link)
         return vs_err_at(err, samples->file, 0, 0,
                          "no measurement of a host, a device, a link or storage, expected one");

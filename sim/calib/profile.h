@@ -30,10 +30,16 @@ struct vs_profile {
     const struct vs_storage *storage_base; /* and of the storage */
 };
 
-/* `name`: plain (a-z 0-9 - _ .). An error when nothing was measured of which a part can be made, or
+/* `name`: plain (a-z 0-9 - _ .). `hw`: the profile that a GPU's numbers go into; NULL = the one of
+ * its name. An error when nothing was measured of which a part can be made, or
  * a probe of vramsim's own is missing that a host, or a device, can't do without. */
 bool vs_profile_fit(struct vs_arena *arena, const struct vs_samples *samples, const char *name,
-                    struct vs_profile *profile, struct vs_err *err);
+                    const char *hw, struct vs_profile *profile, struct vs_err *err);
+
+/* A number of a profile by its path; NULL where there is no such field, and of a machine where it
+ * has no such part or the number is unknown. */
+const struct vs_field *vs_profile_field(const char *path);
+const struct vs_num *vs_profile_number(const struct vs_machine *machine, const char *path);
 
 /* The machine file. */
 void vs_profile_write(struct vs_text *out, const struct vs_profile *profile);

@@ -27,7 +27,7 @@ struct vs_cli_values {
     const char *requests_csv, *series_csv, *every, *slo_ttft, *slo_tpot; /* replay */
     const char *write_accuracy, *write_predicted;
     const char *axis, *sort, *vendor;
-    const char *out_file, *folder, *samples, *check; /* calibrate */
+    const char *out_file, *folder, *samples, *from_cases, *check; /* calibrate */
     bool quick, full;
     const char *hw, *host, *model, *workload, *engine, *engine_version; /* show */
     int64_t top, threads, seed;

@@ -1,5 +1,6 @@
 #include "import/samples.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -8,6 +9,7 @@
 #include "import/tool.h"
 
 #define NUMBER_MOST 1e18
+#define BLANKS " \t\r\n"
 enum { SAMPLES_MOST = 100000, FILE_MOST = 64 << 20 };
 
 static bool read_gpu(struct vs_json_reader *machine, struct vs_samples_gpu *gpu,
@@ -155,12 +157,17 @@ static bool unknown_content(const char *path, struct vs_err *err) {
     return false;
 }
 
+/* "[INFO" begins a line of a log. */
+static bool looks_like_json(const char *text) {
+    const char *first = text + strspn(text, BLANKS);
+    const char *next = *first == '[' ? first + 1 + strspn(first + 1, BLANKS) : first;
+    return *first == '{' || (*first == '[' && !isalpha((unsigned char)*next));
+}
+
 bool vs_samples_over(struct vs_arena *arena, const char *path, const char *text, size_t length,
                      struct vs_samples *samples, struct vs_err *err) {
     struct vs_tool_input in = {.arena = arena, .path = path, .text = text};
-    const char *first = text + strspn(text, " \t\r\n");
-    if ((*first == '{' || *first == '[') &&
-        !vs_json_parse(arena, path, text, length, &in.root, err))
+    if (looks_like_json(text) && !vs_json_parse(arena, path, text, length, &in.root, err))
         return false;
     if (in.root && in.root->kind == VS_JSON_OBJECT && vs_json_member(in.root, "schema"))
         return read_own(arena, path, in.root, samples, err);
@@ -184,6 +191,22 @@ bool vs_samples_read(struct vs_arena *arena, const char *path, struct vs_samples
            vs_samples_over(arena, path, text, length, samples, err);
 }
 
+/* What one file says of the GPU beside the other. vramsim's own probes, which count
+ * multiprocessors, go before tools. */
+static void join_gpu(struct vs_samples_gpu *into, const struct vs_samples_gpu *more) {
+    struct vs_samples_gpu first = *into, second = *more;
+    if (!(first.sms > 0) && second.sms > 0) {
+        first = *more;
+        second = *into;
+    }
+    *into = first;
+    if (!into->name)
+        into->name = second.name;
+    into->count = first.count > 0 ? first.count : second.count;
+    into->memory_bytes = first.memory_bytes > 0 ? first.memory_bytes : second.memory_bytes;
+    into->context_bytes = first.context_bytes > 0 ? first.context_bytes : second.context_bytes;
+}
+
 bool vs_samples_join(struct vs_arena *arena, struct vs_samples *into, const struct vs_samples *more,
                      struct vs_err *err) {
     struct vs_samples all = *into;
@@ -204,8 +227,7 @@ bool vs_samples_join(struct vs_arena *arena, struct vs_samples *into, const stru
     }
     if (!(all.storage_bytes > 0))
         all.storage_bytes = more->storage_bytes;
-    if (!all.gpu.name || (more->gpu.name && !(all.gpu.sms > 0)))
-        all.gpu = more->gpu;
+    join_gpu(&all.gpu, &more->gpu);
     *into = all;
     return true;
 }

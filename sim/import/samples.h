@@ -29,6 +29,7 @@ struct vs_samples_gpu {
     double count, memory_bytes, free_bytes, driver, runtime, compute_capability, sms, clock_hz,
         l2_bytes;
     struct vs_gpu_state before, after; /* its probes */
+    double context_bytes; /* of a process of PyTorch, beside its tensors; no probe measures it */
 };
 
 struct vs_samples {

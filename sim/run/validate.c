@@ -108,8 +108,28 @@ static bool look_beside(struct vs_arena *arena, const char *file, struct vs_valu
     return beside != NULL;
 }
 
-static bool request_parse(struct vs_arena *arena, const struct job *job, struct vs_request *request,
-                          struct vs_err *err) {
+/* Those of all cases, then the case's own, which win. */
+static bool add_sets(struct vs_arena *arena, const struct vs_validate_options *options,
+                     const struct vs_grid *grid, struct vs_request *request) {
+    const size_t count = options->set_count + grid->set_count;
+    const char **paths = VS_NEW_ARRAY(arena, const char *, count + 1);
+    const char **values = VS_NEW_ARRAY(arena, const char *, count + 1);
+    if (!paths || !values)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        bool own = i >= options->set_count;
+        size_t at = own ? i - options->set_count : i;
+        paths[i] = own ? grid->set_paths[at] : options->set_paths[at];
+        values[i] = own ? grid->set_values[at] : options->set_values[at];
+    }
+    request->set_paths = paths;
+    request->set_values = values;
+    request->set_count = count;
+    return true;
+}
+
+static bool request_parse(struct vs_arena *arena, const struct vs_validate_options *options,
+                          const struct job *job, struct vs_request *request, struct vs_err *err) {
     const struct vs_option_rules rules = {.lists = false};
     struct vs_grid *grid = VS_NEW(arena, struct vs_grid);
     char **words;
@@ -120,12 +140,9 @@ static bool request_parse(struct vs_arena *arena, const struct job *job, struct 
         !vs_options_parse(arena, (const char *const *)words, count, &rules, grid, err) ||
         !vs_grid_point(grid, &request->user, err))
         return false;
-    if (!look_beside(arena, job->file, &request->user.at[VS_AXIS_TRACE]))
-        return vs_err_nomem(err);
-    request->set_paths = grid->set_paths;
-    request->set_values = grid->set_values;
-    request->set_count = grid->set_count;
-    return true;
+    return (look_beside(arena, job->file, &request->user.at[VS_AXIS_TRACE]) &&
+            add_sets(arena, options, grid, request)) ||
+           vs_err_nomem(err);
 }
 
 static void run_point(const struct vs_predictor *predictor, struct vs_arena *arena,
@@ -177,7 +194,7 @@ static void job_run(void *ctx, size_t index, unsigned worker) {
     struct vs_request request = {.set_count = 0};
     struct vs_err err;
     vs_arena_reset(arena);
-    const bool parsed = request_parse(arena, job, &request, &err);
+    const bool parsed = request_parse(arena, work->options, job, &request, &err);
     if (job->run.asked && parsed)
         run_point(work->predictor, arena, &request, job);
     else if (!parsed)

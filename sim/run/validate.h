@@ -36,6 +36,9 @@ struct vs_validate_options {
     unsigned threads;
     void (*progress)(void *ctx, size_t done, size_t total);
     void *progress_ctx;
+    const char *const *set_paths; /* --set PATH=VALUE of every case; its own come after them */
+    const char *const *set_values;
+    size_t set_count;
     const struct vs_predictor *predictor; /* NULL = vs_run and vs_limit_run */
 };
 

@@ -54,7 +54,7 @@ static inline const char *join(const char *const *first, const char *const *seco
 static inline void fit_file(const char *path, struct vs_profile *profile) {
     struct vs_samples samples;
     ck_assert_msg(vs_samples_read(&arena, path, &samples, &err), "%s", err.text);
-    ck_assert_msg(vs_profile_fit(&arena, &samples, "mine", profile, &err), "%s", err.text);
+    ck_assert_msg(vs_profile_fit(&arena, &samples, "mine", NULL, profile, &err), "%s", err.text);
 }
 
 static inline double value(const struct vs_profile *p, const char *path) {

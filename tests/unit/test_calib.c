@@ -44,28 +44,6 @@ START_TEST(a_line) {
 }
 END_TEST
 
-static void curve_finds(bool outliers, double within) {
-    const double peak = 150e12, half = 400;
-    double x[POINTS], rate[POINTS];
-    struct vs_rng *rng = vs_rng_new(11);
-    struct vs_fitted found_peak, found_half;
-    for (size_t i = 0; i < POINTS; i++) {
-        x[i] = pow(2, (double)(i % 14));
-        rate[i] = noisy(rng, peak * x[i] / (x[i] + half), 0.05) / spoiled(i, 1, outliers);
-    }
-    vs_rng_free(rng);
-    ck_assert(vs_fit_saturation(x, rate, POINTS, &found_peak, &found_half, &err));
-    ck_assert_double_eq_tol(found_peak.value / peak, 1, within);
-    ck_assert_double_eq_tol(found_half.value / half, 1, within);
-    ck_assert_uint_ge(found_peak.outliers, outliers ? POINTS / 10 : 0);
-}
-
-START_TEST(a_saturating_curve) {
-    curve_finds(false, 0.02);
-    curve_finds(true, 0.03);
-}
-END_TEST
-
 START_TEST(a_median) {
     const double x[] = {10, 11, 9, 10, 500, 10.5, 9.5};
     struct vs_fitted found;
@@ -85,8 +63,6 @@ START_TEST(what_cannot_be_fitted) {
     ck_assert(!vs_fit_line(amount, amount, 2, &a, &b, &err));
     ck_assert(!vs_fit_line(same, amount, 3, &a, &b, &err));
     ck_assert(!vs_fit_line(amount, falling, 3, &a, &b, &err));
-    ck_assert(!vs_fit_saturation(same, amount, 3, &a, &b, &err));
-    ck_assert(!vs_fit_saturation(amount, amount, 2, &a, &b, &err));
 }
 END_TEST
 
@@ -154,7 +130,7 @@ static void refused(const char *samples, const char *message) {
     struct vs_profile p;
     write_samples(samples);
     bool ok = vs_samples_read(&arena, file, &read, &err) &&
-              vs_profile_fit(&arena, &read, "mine", &p, &err);
+              vs_profile_fit(&arena, &read, "mine", NULL, &p, &err);
     ck_assert(!ok);
     ck_assert_int_eq(err.status, VS_ERR_INPUT);
     ck_assert_msg(strstr(err.text, message) && strstr(err.text, file), "'%s', expected '%s'",
@@ -179,7 +155,6 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, a_line);
-    tcase_add_test(tests, a_saturating_curve);
     tcase_add_test(tests, a_median);
     tcase_add_test(tests, what_cannot_be_fitted);
     tcase_add_test(tests, a_host_and_its_storage);

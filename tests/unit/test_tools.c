@@ -81,11 +81,71 @@ START_TEST(a_profile_of_tools) {
     struct vs_samples all = read_tool("llama-bench.json"), more = read_tool("nvbandwidth.json");
     struct vs_profile p;
     ck_assert(vs_samples_join(&arena, &all, &more, &err));
-    ck_assert(vs_profile_fit(&arena, &all, "mine", &p, &err));
+    ck_assert(vs_profile_fit(&arena, &all, "mine", NULL, &p, &err));
     const struct vs_machine *m = as_machine(&p);
     ck_assert_str_eq(all.program, "llama-bench, nvbandwidth");
     ck_assert_double_eq_tol(m->devices[0]->arch.read_fraction.value, 800.0 / 1008, 1e-6);
     ck_assert_double_eq(m->link->duplex_bytes_per_s.value, 75e9);
+}
+END_TEST
+
+static struct vs_samples read_log(const char *text) {
+    struct vs_samples s;
+    ck_assert_msg(vs_samples_over(&arena, "v.log", text, strlen(text), &s, &err), "%s", err.text);
+    return s;
+}
+
+/* The same device in the words of several releases. */
+START_TEST(vllm_logs) {
+    static const struct {
+        const char *text;
+        double total, context; /* GiB */
+    } CASES[] = {
+        {"[rank0]: worker.py:266] the current vLLM instance can use total_gpu_memory (24.00GiB) x "
+         "gpu_memory_utilization (0.90) = 21.60GiB",
+         24, 0},
+        {"INFO worker.py:232] Memory profiling results: duration=3.5 seconds, "
+         "total_gpu_memory=24.00GiB, initial_memory_usage=15GiB, non_torch_memory=0.50GiB, "
+         "kv_cache_size=5.29GiB, gpu_memory_utilization=0.90",
+         24, 0},
+        {"INFO 12-13 19:54:18 worker.py:243] total_gpu_memory     24.00GiB\r\n", 24, 0},
+        {"gpu_worker.py:265] Initial free memory: 23.50 GiB; Requested memory: 0.90 (util), 21.60 "
+         "GiB\nnon-torch forward increase memory: 0.25GiB; weights memory: 2.32GiB.",
+         24, 0.75},
+        {"vLLM\nFree memory on device cuda:0 (23.5/24.0 GiB) on startup. Actual usage is 15.0 GiB "
+         "for weight, 1.2 GiB for peak activation, -0.25 GiB for non-torch memory, and 0.3 GiB for "
+         "CUDAGraph memory.",
+         24, 0.25},
+        {"Model loading took 15.0 GiB memory and 20.3 seconds\nFree memory on device (23.5/24.0 "
+         "GiB) on startup. Actual usage is 15.5 GiB for consumed memory (weights + non-torch), 1.2 "
+         "GiB for peak activation.",
+         24, 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(CASES); i++) {
+        struct vs_samples s = read_log(CASES[i].text);
+        ck_assert_double_eq_tol(s.gpu.memory_bytes, CASES[i].total * GIB, 1);
+        ck_assert_double_eq_tol(s.gpu.context_bytes, CASES[i].context * GIB, 1);
+    }
+    ck_assert_str_eq(read_log("Initializing a V1 LLM engine (v0.11.0) with config: x\n"
+                              "total_gpu_memory (24GiB)")
+                         .program,
+                     "vLLM 0.11.0");
+    ck_assert_str_eq(
+        read_log("total_gpu_memory (24GiB)\n/E=8,device_name=NVIDIA_L40S.json'").gpu.name,
+        "NVIDIA L40S");
+}
+END_TEST
+
+/* llama-bench names the device, vLLM's log its memory. */
+START_TEST(tools_complete_each_other) {
+    struct vs_samples all = read_log("vLLM: total_gpu_memory (23.50GiB)");
+    struct vs_samples more = read_tool("llama-bench.json");
+    struct vs_profile p;
+    ck_assert(vs_samples_join(&arena, &all, &more, &err));
+    ck_assert(vs_profile_fit(&arena, &all, "mine", NULL, &p, &err));
+    const struct vs_device *d = as_machine(&p)->devices[0];
+    ck_assert_double_eq(d->memory.usable_bytes.value, 23.5 * GIB);
+    ck_assert_double_eq_tol(d->arch.read_fraction.value, 800.0 / 1008, 1e-6);
 }
 END_TEST
 
@@ -106,6 +166,14 @@ static void refused(const char *text, const char *message) {
     "\"n_gen\": 1, \"samples_ns\": " samples more "}]"
 
 START_TEST(bad_tools) {
+    refused("vLLM", "found no memory of a device");
+    refused("total_gpu_memory (24.00.1GiB)", "found '24.00.1GiB)', expected GiB");
+    refused("total_gpu_memory (24.00MB)", "expected GiB");
+    refused("total_gpu_memory (0GiB)", "expected GiB above 0");
+    refused("total_gpu_memory (1e3GiB)", "expected GiB");
+    refused("total_gpu_memory (24GiB)\ntotal_gpu_memory (80GiB)", "expected equal ones");
+    refused("vLLM\nFree memory on device (23.5 GiB)", "tool.txt:2:24");
+    refused("vLLM\nActual usage is much for weight", "found");
     refused("", "found no samples");
     refused("hello", "llama-bench -o json, nvbandwidth -j");
     refused("[]", "found no samples");
@@ -158,6 +226,8 @@ int main(void) {
     tcase_add_test(tests, nccl_tests);
     tcase_add_test(tests, fio);
     tcase_add_test(tests, a_profile_of_tools);
+    tcase_add_test(tests, vllm_logs);
+    tcase_add_test(tests, tools_complete_each_other);
     tcase_add_test(tests, bad_tools);
     tcase_add_test(tests, left_out);
     suite_add_tcase(suite, tests);

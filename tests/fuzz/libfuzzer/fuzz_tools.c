@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     vs_arena_init(&arena);
     char *text = vs_arena_strndup(&arena, (const char *)bytes, length);
     if (text && vs_samples_over(&arena, "input", text, strlen(text), &samples, &err) &&
-        vs_profile_fit(&arena, &samples, "fuzz", &profile, &err)) {
+        vs_profile_fit(&arena, &samples, "fuzz", NULL, &profile, &err)) {
         struct vs_text out = {0};
         vs_profile_write(&out, &profile);
         vs_text_release(&out);

@@ -1,0 +1,2 @@
+# A malformed case file.
+calibrate --from-cases f.csv --out me.json

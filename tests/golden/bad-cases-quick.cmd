@@ -1,0 +1,2 @@
+# Cases are measured already.
+calibrate --from-cases f.csv --quick

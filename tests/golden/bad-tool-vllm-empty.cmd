@@ -1,0 +1,2 @@
+# A log of vLLM that says nothing of a device.
+calibrate --samples f.log --out me.json

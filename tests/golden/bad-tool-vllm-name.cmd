@@ -1,0 +1,2 @@
+# A log of vLLM seldom names the device.
+calibrate --samples f.log --out me.json

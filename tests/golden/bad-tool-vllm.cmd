@@ -1,0 +1,2 @@
+# Malformed output of a tool.
+calibrate --samples f.log --out me.json
