@@ -115,7 +115,9 @@ static size_t shape_bytes(struct shape s) {
 static bool multiply(struct shape s, bool fp32, cudaStream_t stream) {
     static const size_t BATCH_MOST = 4096;
     const float one = 1, zero = 0;
-    cudaDataType type = fp32 ? CUDA_R_32F : CUDA_R_16BF;
+    cudaDataType half =
+        gpu.properties.major >= 8 ? CUDA_R_16BF : CUDA_R_16F; /* Turing has no bf16 */
+    cudaDataType type = fp32 ? CUDA_R_32F : half;
     size_t element = fp32 ? sizeof(float) : 2;
     const unsigned char *a = state.scratch, *b = a + s.m * s.k * element;
     unsigned char *c = state.scratch + (s.m * s.k + s.k * s.n) * element;

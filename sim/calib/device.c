@@ -279,6 +279,20 @@ static bool fit_capacity(struct vs_calib *b, bool scaled, struct vs_err *err) {
                           err));
 }
 
+/* How the device was when its probes had run: a cooler or hotter one has other clocks. */
+static bool note_state(struct vs_calib *b, struct vs_err *err) {
+    const struct vs_gpu_state *before = &b->samples->gpu.before, *after = &b->samples->gpu.after;
+    return !(after->temperature_c > 0) ||
+           vs_calib_note(
+               b,
+               vs_arena_printf(b->arena,
+                               "the device went from %.0f to %.0f degrees C, and ended at "
+                               "%.2f GHz and %.0f W",
+                               before->temperature_c, after->temperature_c, 1e-9 * after->clock_hz,
+                               after->power_w),
+               err);
+}
+
 bool vs_calib_device(struct vs_calib *b, struct vs_err *err) {
     struct vs_profile *p = b->profile;
     bool scaled;
@@ -302,7 +316,7 @@ bool vs_calib_device(struct vs_calib *b, struct vs_err *err) {
     if (!read && b->samples->gpu.sms > 0) /* of vramsim's own probes */
         return vs_calib_missing(b, "cuda_memory", "device", err);
     p->device = true;
-    return fit_capacity(b, scaled, err) &&
+    return note_state(b, err) && fit_capacity(b, scaled, err) &&
            fit_memory(b, scaled ? 0 : base->memory.bandwidth_bytes_per_s.value, err) &&
            fit_products(b, base, err) && fit_launch(b, err) && fit_faults(b, base, err) &&
            fit_peers(b, base, err);

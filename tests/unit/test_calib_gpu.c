@@ -10,6 +10,12 @@
     "\"compute_capability\": " capability ", \"sms\": " sms                                        \
     ", \"clock_hz\": 2e9, \"l2_bytes\": 72e6}"
 
+/* How it was before and after the probes, as its driver says. */
+#define WARM                                                                                       \
+    ", \"gpu\": {\"name\": \"NVIDIA GeForce RTX 4090\", \"memory_bytes\": 25.2e9, \"sms\": 128, "  \
+    "\"temperature_c\": 41, \"clock_now_hz\": 21e7, \"power_w\": 20, \"temperature_end_c\": 77, "  \
+    "\"clock_end_hz\": 2.52e9, \"power_end_w\": 310}"
+
 #define RTX4090 GPU("NVIDIA GeForce RTX 4090", "8.9", "128", "25.2e9")
 
 /* A sample of a variant, over a working set of so many bytes. */
@@ -74,6 +80,16 @@ START_TEST(reads_by_size) {
     fit_file(file, &p);
     ck_assert_double_eq_tol(value(&p, "arch.kernel_s"), 4e-6, 1e-9);
     ck_assert_double_eq_tol(value(&p, "arch.read_fraction"), 0.9, 1e-6);
+}
+END_TEST
+
+START_TEST(says_how_warm_it_was) {
+    struct vs_profile p;
+    write_document(WARM, memory());
+    fit_file(file, &p);
+    ck_assert_uint_ge(p.note_count, 1);
+    ck_assert_str_eq(p.notes[0],
+                     "the device went from 41 to 77 degrees C, and ended at 2.52 GHz and 310 W");
 }
 END_TEST
 
@@ -240,6 +256,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, a_known_device);
     tcase_add_test(tests, reads_by_size);
+    tcase_add_test(tests, says_how_warm_it_was);
     tcase_add_test(tests, faults);
     tcase_add_test(tests, a_device_beyond_its_sheet);
     tcase_add_test(tests, a_device_without_a_profile);
