@@ -26,21 +26,4 @@ struct q4_block {
 #define FOR_EACH_TARGET
 #endif
 
-static inline int32_t dot_block_q8(const int8_t *a, const int8_t *b) {
-    int32_t sum = 0;
-    for (int i = 0; i < QUANT_BLOCK; i++)
-        sum += (int32_t)a[i] * b[i];
-    return sum;
-}
-
-/* Unpacked first: compilers turn both loops into vector instructions, and a fused one not. */
-static inline int32_t dot_block_q4(const uint8_t *a, const int8_t *b) {
-    int8_t wide[QUANT_BLOCK];
-    for (int i = 0; i < QUANT_BLOCK / 2; i++) {
-        wide[i] = (int8_t)((a[i] & 15) - 8);
-        wide[i + QUANT_BLOCK / 2] = (int8_t)((a[i] >> 4) - 8);
-    }
-    return dot_block_q8(wide, b);
-}
-
 #endif
