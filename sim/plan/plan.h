@@ -250,6 +250,14 @@ struct vs_block {
     bool attention_on_cpu; /* decode attention over what the GPU does not hold */
 };
 
+/* Layers with a window, in cells of one sequence; 0 = no bound. */
+struct vs_window {
+    uint64_t kept; /* in the cache, at most */
+    uint64_t read; /* by a token of decoding, at most */
+    uint64_t span; /* by a token of a batch, at most */
+    bool masked;   /* by a mask of their own, beside that of layers without */
+};
+
 /* Host weights that are pages of their file, in bytes: those that every token needs, those of
  * experts, and what host memory has room for. */
 struct vs_pages {
@@ -326,6 +334,7 @@ struct vs_plan {
     bool attention_on_cpu; /* the cache lives in host memory, and attention runs there */
     uint64_t kv_cells;     /* provisioned per sequence, padded as the engine does */
     uint64_t kv_block;     /* tokens in a block of a paged cache; 0 = not paged */
+    struct vs_window window;
     uint64_t sequences;    /* that run at once: the batch, or as many as a paged cache holds */
     vs_buffer_id *kv_held; /* growing cache: K and V of each layer as they are now */
     uint64_t step_tokens;  /* whole prompts that one step takes: as many as have so many tokens */
@@ -414,6 +423,12 @@ uint64_t vs_part_bytes(uint64_t bytes, uint32_t parts);
 uint64_t vs_plan_kv_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
 /* The same of all ranks together. */
 uint64_t vs_plan_kv_whole_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
+/* Of a sequence's `cells` those that the cache of a layer keeps, and those that a token of decoding
+ * reads; and as many as each new token of a batch attends to, on average, behind `past` cells: all
+ * but for windows. */
+uint64_t vs_plan_kv_kept(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
+uint64_t vs_plan_kv_read(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
+double vs_plan_kv_reach(const struct vs_plan *plan, uint32_t layer, uint64_t past, uint64_t cells);
 /* Do passes of so many tokens unpack latents? */
 bool vs_plan_unpacks(const struct vs_plan *plan, uint64_t tokens);
 /* Does a device take over host weights, or host experts, in a pass of so many tokens? */
