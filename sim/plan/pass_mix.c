@@ -186,16 +186,18 @@ static void attention(struct vs_pass *p, uint32_t layer) {
 }
 
 /* The state is read and written once in a pass; each token updates it and reads it (two
- * multiplications and additions for each of its numbers). */
+ * multiplications and additions for each of its numbers, so 4 FLOPs: as many as an fp32 has bytes).
+ */
 static void recurrence(struct vs_pass *p, uint32_t layer) {
     const struct vs_type *fp32 = vs_type_find("fp32");
-    double state = (double)vs_state_layer_bytes(p->m, layer, fp32, fp32);
+    double state = (double)vs_plan_state_layer_bytes(p->plan, layer);
+    double flops = (double)vs_state_layer_bytes(p->m, layer, fp32, fp32) / vs_plan_parts(p->plan);
     double work = p->on_cpu ? vs_pass_number(p, "cpu_recurrence_work", 1) : 1;
     vs_emit_op(&p->e, &(struct vs_op){.kind = p->on_cpu ? VS_WORK_CPU_ATTENTION : VS_WORK_ELEMENT,
                                       .lane = p->on_cpu ? VS_LANE_CPU : VS_LANE_COMPUTE,
                                       .what = "recurrence",
                                       .layer = (int32_t)layer,
-                                      .flops = (double)p->tokens * state * work,
+                                      .flops = (double)p->tokens * flops * work,
                                       .bytes = 2 * (double)(p->batch + p->chunk.sequences) * state,
                                       .kernels = 1,
                                       .launches = p->on_cpu ? 0 : vs_pass_launches(p)});

@@ -200,6 +200,12 @@ uint64_t vs_plan_kv_whole_bytes(const struct vs_plan *plan, uint32_t layer, uint
     return bytes;
 }
 
+uint64_t vs_plan_state_layer_bytes(const struct vs_plan *plan, uint32_t layer) {
+    const struct vs_type *type = vs_type_find(vs_engine_rule(plan->c->engine, "state", "fp32"));
+    return vs_part_bytes(vs_state_layer_bytes(plan->c->model, layer, type, type),
+                         vs_plan_parts(plan));
+}
+
 enum { UNPACKED_FROM_TOKENS = 128 /* ik_llama.cpp: build_deepseek2, pp_opt */ };
 
 bool vs_plan_unpacks(const struct vs_plan *plan, uint64_t tokens) {

@@ -429,6 +429,9 @@ uint64_t vs_plan_kv_whole_bytes(const struct vs_plan *plan, uint32_t layer, uint
 uint64_t vs_plan_kv_kept(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
 uint64_t vs_plan_kv_read(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
 double vs_plan_kv_reach(const struct vs_plan *plan, uint32_t layer, uint64_t past, uint64_t cells);
+/* What one rank keeps of a sequence in a layer with a recurrence, in the type of the rule "state":
+ * ranks share it by heads, as they do its matrices. */
+uint64_t vs_plan_state_layer_bytes(const struct vs_plan *plan, uint32_t layer);
 /* Do passes of so many tokens unpack latents? */
 bool vs_plan_unpacks(const struct vs_plan *plan, uint64_t tokens);
 /* Does a device take over host weights, or host experts, in a pass of so many tokens? */

@@ -151,15 +151,12 @@ uint64_t vs_kv_block_bytes(const struct vs_plan *plan, unsigned device) {
 }
 
 uint64_t vs_state_blocks(const struct vs_plan *plan) {
-    const char *word = vs_engine_rule(plan->c->engine, "state", NULL);
-    const struct vs_type *type = word ? vs_type_find(word) : NULL;
     uint64_t most = 0;
-    for (unsigned d = 0; type && d < vs_devices_written(plan); d++) {
+    for (unsigned d = 0; d < vs_devices_written(plan); d++) {
         uint64_t bytes = 0, block = vs_kv_block_bytes(plan, d);
         for (uint32_t l = 0; l < plan->c->model->layers; l++)
             if (plan->layers[l].device == d)
-                bytes += vs_part_bytes(vs_state_layer_bytes(plan->c->model, l, type, type),
-                                       vs_plan_parts(plan));
+                bytes += vs_plan_state_layer_bytes(plan, l);
         uint64_t blocks = block > 0 ? (bytes + block - 1) / block : 0;
         most = blocks > most ? blocks : most;
     }
