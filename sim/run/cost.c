@@ -61,6 +61,32 @@ static double under_power_limit(const struct source *s, const struct vs_device *
     return 1e12 / sqrt(sqrt(sum));
 }
 
+/* The rate at which operands of a class are multiplied as they are: those in blocks of 4 bit with a
+ * power of two as scale beside activations in 8 bit. 0 = none: they are unpacked to 16 bit. */
+static double own_peak(const struct vs_device *d, int class_of) {
+    switch (class_of) {
+    case VS_CLASS_FP8:
+    case VS_CLASS_FP8_BLOCKS:
+    case VS_CLASS_MXFP4:
+        return vs_num_or(d->compute.fp8_flops, 0);
+    case VS_CLASS_NVFP4:
+        return vs_num_or(d->compute.fp4_flops, 0);
+    default:
+        return 0;
+    }
+}
+
+/* "gemm_fraction_CLASS" is the share of a class's own rate, where it may have one: an engine that
+ * states none, or a device without that rate, multiplies in 16 bit. */
+static double class_rate(const struct source *s, const struct vs_device *d, int class_of,
+                         double peak, double fraction) {
+    double share = number_of_class(s, "gemm_fraction", class_of, 0), own = own_peak(d, class_of);
+    bool packed = class_of >= VS_CLASS_FP8;
+    if (packed && own > 0 && share > 0)
+        return own * share;
+    return peak * (share > 0 && !packed ? share : fraction);
+}
+
 static void device_rates(struct vs_rates *r, const struct source *s, const struct vs_device *d) {
     const struct vs_arch *a = &d->arch;
     double fp32 = d->compute.fp32_flops.value;
@@ -71,8 +97,7 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
     r->capacity[VS_PART_MEMORY] = d->memory.bandwidth_bytes_per_s.value;
     double fraction = number(s, "gemm_fraction", a->gemm_fraction.value);
     for (int i = 0; i < VS_CLASS_COUNT; i++)
-        r->gemm[i] =
-            under_power_limit(s, d, peak * number_of_class(s, "gemm_fraction", i, fraction));
+        r->gemm[i] = under_power_limit(s, d, class_rate(s, d, i, peak, fraction));
     r->gemm_fp8 = vs_num_or(d->compute.fp8_flops, peak) * number(s, "gemm_fp8_scale", 1) * fraction;
     r->gemm_fp4 = vs_num_or(d->compute.fp4_flops, peak) * number(s, "gemm_fp4_scale", 1) * fraction;
     r->gemm_fp32 = number(s, "gemm_fp32_fraction", a->gemm_fp32_fraction.value) * fp32;

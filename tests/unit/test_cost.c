@@ -45,8 +45,10 @@ START_TEST(rates_of_the_toy) {
             ck_assert_double_eq(r.capacity[i], CAPACITY[i]);
         ck_assert(r.capacity[i] > 0);
     }
-    for (size_t i = 0; i < VS_CLASS_COUNT; i++)
-        ck_assert_double_eq(r.gemm[i], 10e12);
+    for (size_t i = 0; i < VS_CLASS_COUNT; i++) {
+        bool eight = i == VS_CLASS_FP8 || i == VS_CLASS_FP8_BLOCKS || i == VS_CLASS_MXFP4;
+        ck_assert_double_eq(r.gemm[i], eight ? 20e12 : 10e12); /* it has no fp4 rate */
+    }
     ck_assert_double_eq(r.gemm_fp32, 5e12);
     ck_assert_double_eq(r.attention, 10e12);
     for (size_t i = 0; i < VS_CLASS_COUNT; i++)
@@ -61,6 +63,22 @@ START_TEST(rates_of_the_toy) {
 END_TEST
 
 /* --set reaches every rate. */
+/* Packed operands have their own rate on devices that have one: fp4 is 4 times the 16-bit rate on
+ * the B200 and 5.6 times on the B300. Elsewhere they are unpacked. */
+START_TEST(rates_of_packed_operands) {
+#define SERVED "--model llama-3.1-8b --engine vllm --task serve --rate 1 --weights bf16 "
+    struct vs_rates b200 = rates_of(SERVED "--hw b200"), b300 = rates_of(SERVED "--hw b300");
+    struct vs_rates a100 = rates_of(SERVED "--hw a100"), h100 = rates_of(SERVED "--hw h100-sxm");
+    ck_assert_double_eq_tol(b200.gemm[VS_CLASS_NVFP4], 0.47 * 9000e12, 1e6);
+    ck_assert_double_eq_tol(b300.gemm[VS_CLASS_NVFP4], 0.47 * 12600e12, 1e6);
+    ck_assert_double_eq_tol(b300.gemm[VS_CLASS_FP8], 0.6 * 4500e12, 1e6);
+    ck_assert_double_eq(a100.gemm[VS_CLASS_FP8], a100.gemm[VS_CLASS_FLOAT]);
+    ck_assert_double_eq(a100.gemm[VS_CLASS_FP8_BLOCKS], a100.gemm[VS_CLASS_FLOAT]);
+    ck_assert_double_eq(h100.gemm[VS_CLASS_NVFP4], h100.gemm[VS_CLASS_FLOAT]);
+    ck_assert_double_eq_tol(h100.gemm[VS_CLASS_FP8_BLOCKS], 0.45 * 1979e12, 1e6);
+}
+END_TEST
+
 START_TEST(rates_that_are_set) {
     struct vs_rates r = rates_of(TOY_GENERATE "--set device.memory.bandwidth=200GB/s --set "
                                               "link.h2d=20GB/s --set link.pageable=4GB/s");
@@ -291,6 +309,7 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, NULL, sim_end);
     tcase_add_test(tests, rates_of_the_toy);
+    tcase_add_test(tests, rates_of_packed_operands);
     tcase_add_test(tests, rates_that_are_set);
     tcase_add_test(tests, matrix_products);
     tcase_add_test(tests, matrix_vector);
