@@ -57,7 +57,7 @@ const struct vs_field vs_arch_fields[] = {
     ARCH(kernel_s, true, 0, 1),
     ARCH(managed_fault_s, false, 0, 1),
     ARCH(managed_fault_pages, false, 1, 1e6),
-    ARCH(managed_fault_gemm_pages, false, 1, 1e6),
+    ARCH(managed_fault_gemm_sm_pages, false, 1e-3, 1e3),
     ARCH(usable_ecc_fraction, false, 0.1, 1),
     ARCH(usable_small_fraction, false, 0.1, 1),
     ARCH(usable_small_bytes, false, MEMORY_LOW, MEMORY_HIGH),

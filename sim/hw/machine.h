@@ -29,7 +29,7 @@ struct vs_arch {
     struct vs_num kernel_s;             /* shortest useful kernel: start and drain */
     /* Managed memory: what the driver takes to serve a batch of faults, and the pages that kernels
      * which stream, or multiply matrices, wait for at once; unknown where kernels can't fault. */
-    struct vs_num managed_fault_s, managed_fault_pages, managed_fault_gemm_pages;
+    struct vs_num managed_fault_s, managed_fault_pages, managed_fault_gemm_sm_pages;
     /* What of the label a process can use where the device file doesn't say: of memory with inline
      * ECC, of up to usable_small_bytes, and of any other. */
     struct vs_num usable_ecc_fraction, usable_small_fraction, usable_small_bytes, usable_fraction;

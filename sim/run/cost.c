@@ -115,7 +115,8 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
     r->kernel_s = number(s, "kernel_s", a->kernel_s.value);
     r->fault_s = vs_num_or(a->managed_fault_s, 0);
     r->fault_pages[0] = vs_num_or(a->managed_fault_pages, 1);
-    r->fault_pages[1] = vs_num_or(a->managed_fault_gemm_pages, 1);
+    double at_once = d->compute.sms.value * vs_num_or(a->managed_fault_gemm_sm_pages, 0);
+    r->fault_pages[1] = at_once > 1 ? at_once : 1;
     r->kv_fraction[0] = number(s, "kv_fraction_fused", read);
     r->kv_fraction[1] = number(s, "kv_fraction_naive", read);
     /* Bytes per clock and SM that a kernel can take in: a limit of the processor, not of the
