@@ -122,6 +122,14 @@ static double cpu_attention_work(const struct vs_pass *p, uint32_t layer, double
            (cpu_number(p, &WORK, 1) * pair_flops(p, layer) + cpu_number(p, &CELL, 0) * heads);
 }
 
+/* All heads share a latent: a byte of it costs some 200 FLOPs in decoding too, so that it may take
+ * longer to work on than to read. What the kernels reach, of those for batches; 0 = reading alone
+ * counts. */
+static double decode_efficiency(const struct vs_pass *p, uint32_t layer) {
+    bool latent = p->m->layer[layer].mixer == VS_MIXER_LATENT && !expanded(p, layer);
+    return latent ? vs_pass_number(p, "latent_decode_efficiency", 1) : 0;
+}
+
 static void attend(struct vs_pass *p, uint32_t layer) {
     unpack(p, layer);
     bool naive = p->plan->attention == VS_ATTENTION_NAIVE;
@@ -143,6 +151,7 @@ static void attend(struct vs_pass *p, uint32_t layer) {
     } else if (p->few) {
         op.kind = naive ? VS_WORK_KV_READ_NAIVE : VS_WORK_KV_READ;
         op.bytes = cache_traffic(p, layer);
+        op.efficiency = decode_efficiency(p, layer);
     } else {
         op.kind = naive ? VS_WORK_NAIVE_ATTENTION : VS_WORK_ATTENTION;
         op.bytes = 4 * query_width(p, layer) * (double)p->tokens;

@@ -133,7 +133,8 @@ struct vs_op {
     bool pinned;    /* copies: from or to page-locked memory */
     const struct vs_type *type; /* of the weights that it reads; NULL = 16 bit */
     double flops;
-    double efficiency; /* share of a large product's rate that this one reaches; 0 = all of it */
+    double efficiency; /* share of a large product's rate that this one reaches; 0 = all of it. Of
+                          reading a cache: of attention's, 0 = its FLOPs don't count */
     double bytes;      /* traffic on the memory of the processor that works, or over the link */
     double kernels;    /* kernels that run one after the other: each starts and drains */
     double cost_s;     /* a fixed cost from the engine file */

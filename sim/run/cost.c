@@ -392,6 +392,8 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
     case VS_WORK_KV_READ:
     case VS_WORK_KV_READ_NAIVE:
         read_memory(&cost, r, op->bytes, r->kv_fraction[naive], r->kv_cap[naive]);
+        if (op->efficiency > 0 && r->kv_cap[naive] <= 0)
+            compute(&cost, r, op->flops, r->attention * op->efficiency);
         break;
     case VS_WORK_ELEMENT:
         read_memory(&cost, r, op->bytes * r->element_scale, r->stream_fraction, r->element_cap);

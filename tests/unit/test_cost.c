@@ -162,6 +162,10 @@ START_TEST(attention_and_cache) {
     op = (struct vs_op){.kind = VS_WORK_KV_READ, .flops = 1e9, .bytes = 1e6};
     cost = vs_cost(&r, &op);
     expect(&cost, 1, VS_PART_MEMORY, 2e6);
+    op.efficiency = 0.5; /* of 5 TFLOP/s: latents are worked on while they are read */
+    cost = vs_cost(&r, &op);
+    expect(&cost, 2, VS_PART_MEMORY, 2e6);
+    expect(&cost, 2, VS_PART_COMPUTE, 4e9);
     op.kind = VS_WORK_KV_READ_NAIVE;
     cost = vs_cost(&r, &op);
     expect(&cost, 2, VS_PART_MEMORY, 4e6);
