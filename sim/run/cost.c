@@ -377,9 +377,16 @@ static void cpu_attention(struct vs_cost *cost, const struct vs_rates *r, const 
                                : op->flops / r->cpu_plain_fraction);
 }
 
+/* Decode attention over a cache: latents are worked on for as long as they are read, or longer. */
+static void kv_read(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+    bool naive = op->kind == VS_WORK_KV_READ_NAIVE;
+    read_memory(cost, r, op->bytes, r->kv_fraction[naive], r->kv_cap[naive]);
+    if (op->efficiency > 0 && r->kv_cap[naive] <= 0)
+        compute(cost, r, op->flops, r->attention * op->efficiency);
+}
+
 struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
     struct vs_cost cost = {.latency_s = op->cost_s + op->kernels * r->kernel_s};
-    bool naive = op->kind == VS_WORK_KV_READ_NAIVE;
     switch (op->kind) {
     case VS_WORK_GEMM:
     case VS_WORK_GEMV:
@@ -391,9 +398,7 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         break;
     case VS_WORK_KV_READ:
     case VS_WORK_KV_READ_NAIVE:
-        read_memory(&cost, r, op->bytes, r->kv_fraction[naive], r->kv_cap[naive]);
-        if (op->efficiency > 0 && r->kv_cap[naive] <= 0)
-            compute(&cost, r, op->flops, r->attention * op->efficiency);
+        kv_read(&cost, r, op);
         break;
     case VS_WORK_ELEMENT:
         read_memory(&cost, r, op->bytes * r->element_scale, r->stream_fraction, r->element_cap);
