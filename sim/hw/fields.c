@@ -73,6 +73,8 @@ const struct vs_field vs_host_fields[] = {
     HOST(cores, true, 1, 65536),
     HOST(sockets, true, 1, 1024),
     HOST(flops_per_core, true, FLOPS_LOW, 1e15),
+    HOST(small_cores, false, 0, 65536),
+    HOST(small_core_flops, false, FLOPS_LOW, 1e15),
     HOST(reserved_bytes, false, 0, MEMORY_HIGH),
 };
 const size_t vs_host_field_count = COUNT_OF(vs_host_fields);

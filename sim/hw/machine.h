@@ -67,6 +67,8 @@ struct vs_host {
     struct vs_num read_fraction;        /* what CPU kernels reach of bandwidth */
     struct vs_num cores, sockets,
         flops_per_core; /* 4-bit/AVX-class GEMM rate of one core, FLOP/s */
+    struct vs_num small_cores,
+        small_core_flops; /* some of the cores, and the rate of one of them */
     struct vs_num
         reserved_bytes;  /* what the system keeps; the machine file's where the host has none */
     const char *link;    /* of the board's widest slot; NULL = that of the machine file */

@@ -138,9 +138,13 @@ bool vs_plan_maps_weights(const struct vs_case *c) {
 }
 
 uint64_t vs_plan_cpu_threads(const struct vs_case *c) {
-    uint64_t cores = (uint64_t)c->machine->host->cores.value;
+    const struct vs_host *h = c->machine->host;
+    uint64_t cores = (uint64_t)h->cores.value, threads = cores;
     uint64_t asked = (uint64_t)vs_count(&c->axes, VS_AXIS_CPU_THREADS);
-    uint64_t threads = asked > 0 && asked < cores ? asked : cores;
+    if (vs_streq(vs_engine_rule(c->engine, "cpu_threads", "all"), "large_cores"))
+        threads -= (uint64_t)vs_num_or(h->small_cores, 0);
+    if (asked > 0)
+        threads = asked < cores ? asked : cores;
     return threads > 0 ? threads : 1;
 }
 

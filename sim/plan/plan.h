@@ -398,7 +398,8 @@ bool vs_maps_devices(const struct vs_case *c);
 /* Are host weights mapped from their file? */
 bool vs_plan_maps_weights(const struct vs_case *c);
 
-/* Threads that work on the CPU: --cpu-threads, at most one for each core; at least 1. */
+/* Threads that work on the CPU: --cpu-threads, at most one for each core; else one for each, or for
+ * each large one by the rule "cpu_threads". At least 1. */
 uint64_t vs_plan_cpu_threads(const struct vs_case *c);
 
 /* Index of the output matrix: the embeddings where they are tied. */

@@ -182,6 +182,18 @@ static void peer_rates(struct vs_rates *r, const struct source *s, const struct 
     r->rank_s = rank_s;
 }
 
+/* Threads stand on large cores first. Kernels deal out rows evenly, so that the slowest core ends a
+ * product, or as threads come for them (rule "cpu_rows"). */
+static double cpu_flops(const struct source *s, const struct vs_host *h, double threads) {
+    double core = h->flops_per_core.value, small = vs_num_or(h->small_core_flops, core);
+    double large = h->cores.value - vs_num_or(h->small_cores, 0);
+    if (threads <= large)
+        return threads * core;
+    if (vs_streq(vs_engine_rule(s->engine, "cpu_rows", "even"), "taken"))
+        return large * core + (threads - large) * small;
+    return threads * small;
+}
+
 /* Equal ranks work on their host at the same time: the one that is simulated has its part of
  * processor, memory and storage. */
 static void host_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
@@ -191,7 +203,7 @@ static void host_rates(struct vs_rates *r, const struct source *s, const struct 
     r->capacity[VS_PART_HOST_MEMORY] =
         c->machine->unified ? r->capacity[VS_PART_MEMORY] : bandwidth / ranks;
     r->host_fraction = read / r->capacity[VS_PART_HOST_MEMORY] * number(s, "cpu_read_scale", 1);
-    double plain = (double)vs_plan_cpu_threads(c) * h->flops_per_core.value / ranks;
+    double plain = cpu_flops(s, h, (double)vs_plan_cpu_threads(c)) / ranks;
     r->cpu_flops = plain * number(s, "cpu_gemm_scale", 1);
     if (vs_is(&c->axes, VS_AXIS_REPACK, "on"))
         r->cpu_flops *= number(s, "cpu_repack_scale", 1);

@@ -295,6 +295,28 @@ START_TEST(power_limit) {
 END_TEST
 
 /* Bytes per clock and SM, from the engine file: 7.5 x 10 SMs x 1 GHz. */
+/* 6 large cores at 10 GFLOP/s and 4 small ones at 4: where rows are dealt out evenly, ten threads
+ * are no faster than ten small ones. llama.cpp asks for large ones, and lets threads take rows. */
+START_TEST(small_cores) {
+#define HYBRID_HOST                                                                                \
+    "--hw toy --model toy --task generate --weights fp16 --set host.small_cores=4 "                \
+    "--set host.small_core_flops=4GFLOPS "
+    static const struct {
+        const char *words;
+        double gflops;
+    } CASES[] = {{"--engine ikllama --attn naive", 6 * 10 * 1.75},
+                 {"--engine ikllama --cpu-threads 10", 10 * 4 * 1.75},
+                 {"--engine ikllama --cpu-threads 3", 3 * 10 * 1.75},
+                 {"--engine llamacpp", 6 * 10},
+                 {"--engine llamacpp --cpu-threads 10", 6 * 10 + 4 * 4},
+                 {"--engine hf", 10 * 4}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct vs_rates r = rates_of(sim_words(HYBRID_HOST, CASES[i].words));
+        ck_assert_double_eq_tol(r.capacity[VS_PART_HOST_COMPUTE], CASES[i].gflops * 1e9, 1);
+    }
+}
+END_TEST
+
 START_TEST(caps_by_clock) {
     struct vs_rates r = rates_of("--hw toy --model toy --engine llamacpp --engine-version b2824 "
                                  "--task generate --weights q4_0");
@@ -324,6 +346,7 @@ int main(void) {
     tcase_add_test(tests, host_work);
     tcase_add_test(tests, fixed_costs);
     tcase_add_test(tests, power_limit);
+    tcase_add_test(tests, small_cores);
     tcase_add_test(tests, caps_by_clock);
     suite_add_tcase(suite, tests);
     return sim_main(suite);
