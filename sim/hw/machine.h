@@ -151,6 +151,9 @@ bool vs_board_read(struct vs_arena *arena, const char *name, struct vs_board *bo
 bool vs_storage_load(struct vs_arena *arena, const char *name, struct vs_storage *storage,
                      struct vs_err *err);
 
+/* Cores that are not small ones; 0 when all are. */
+double vs_host_large_cores(const struct vs_host *host);
+
 /* Tables for `show` and `--set`. */
 extern const struct vs_field vs_device_fields[], vs_arch_fields[], vs_host_fields[],
     vs_link_fields[], vs_storage_fields[];

@@ -141,8 +141,9 @@ uint64_t vs_plan_cpu_threads(const struct vs_case *c) {
     const struct vs_host *h = c->machine->host;
     uint64_t cores = (uint64_t)h->cores.value, threads = cores;
     uint64_t asked = (uint64_t)vs_count(&c->axes, VS_AXIS_CPU_THREADS);
-    if (vs_streq(vs_engine_rule(c->engine, "cpu_threads", "all"), "large_cores"))
-        threads -= (uint64_t)vs_num_or(h->small_cores, 0);
+    if (vs_streq(vs_engine_rule(c->engine, "cpu_threads", "all"), "large_cores") &&
+        vs_host_large_cores(h) >= 1)
+        threads = (uint64_t)vs_host_large_cores(h);
     if (asked > 0)
         threads = asked < cores ? asked : cores;
     return threads > 0 ? threads : 1;

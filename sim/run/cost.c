@@ -186,7 +186,7 @@ static void peer_rates(struct vs_rates *r, const struct source *s, const struct 
  * product, or as threads come for them (rule "cpu_rows"). */
 static double cpu_flops(const struct source *s, const struct vs_host *h, double threads) {
     double core = h->flops_per_core.value, small = vs_num_or(h->small_core_flops, core);
-    double large = h->cores.value - vs_num_or(h->small_cores, 0);
+    double large = vs_host_large_cores(h);
     if (threads <= large)
         return threads * core;
     if (vs_streq(vs_engine_rule(s->engine, "cpu_rows", "even"), "taken"))

@@ -299,17 +299,18 @@ END_TEST
  * are no faster than ten small ones. llama.cpp asks for large ones, and lets threads take rows. */
 START_TEST(small_cores) {
 #define HYBRID_HOST                                                                                \
-    "--hw toy --model toy --task generate --weights fp16 --set host.small_cores=4 "                \
-    "--set host.small_core_flops=4GFLOPS "
+    "--hw toy --model toy --task generate --weights fp16 --set host.small_core_flops=4GFLOPS "
     static const struct {
         const char *words;
         double gflops;
-    } CASES[] = {{"--engine ikllama --attn naive", 6 * 10 * 1.75},
-                 {"--engine ikllama --cpu-threads 10", 10 * 4 * 1.75},
-                 {"--engine ikllama --cpu-threads 3", 3 * 10 * 1.75},
-                 {"--engine llamacpp", 6 * 10},
-                 {"--engine llamacpp --cpu-threads 10", 6 * 10 + 4 * 4},
-                 {"--engine hf", 10 * 4}};
+    } CASES[] = {{"--engine ikllama --attn naive --set host.small_cores=4", 6 * 10 * 1.75},
+                 {"--engine ikllama --cpu-threads 10 --set host.small_cores=4", 10 * 4 * 1.75},
+                 {"--engine ikllama --cpu-threads 3 --set host.small_cores=4", 3 * 10 * 1.75},
+                 {"--engine llamacpp --set host.small_cores=4", 6 * 10},
+                 {"--engine llamacpp --cpu-threads 10 --set host.small_cores=4", 6 * 10 + 4 * 4},
+                 {"--engine hf --set host.small_cores=4", 10 * 4},
+                 {"--engine llamacpp --set host.small_cores=10", 10 * 4},
+                 {"--engine llamacpp --set host.small_cores=99", 10 * 4}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         struct vs_rates r = rates_of(sim_words(HYBRID_HOST, CASES[i].words));
         ck_assert_double_eq_tol(r.capacity[VS_PART_HOST_COMPUTE], CASES[i].gflops * 1e9, 1);
