@@ -231,6 +231,8 @@ function host() {
     if (cell["flops_per_core"] == "")
         cell["flops_per_core"] = "78 [measured: @fit-cpu-gemm]"
     number_line("  ", "flops_per_core", "flops_per_core", "e9", 1)
+    number_line("  ", "small_cores", "small_cores", "", 0)
+    number_line("  ", "small_core_flops", "small_flops", "e9", 0)
     string_line("  ", "link", cell["link"])
     string_line("  ", "storage", cell["storage"])
     end_file()

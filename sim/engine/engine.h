@@ -75,6 +75,10 @@ const struct vs_engine_support *vs_engine_support(const struct vs_engine *engine
 /* NULL when the file states none. */
 const char *vs_engine_default(const struct vs_engine *engine, const char *task, const char *axis);
 const char *vs_engine_rule(const struct vs_engine *engine, const char *name, const char *fallback);
+/* Is `word` one of the rule's, which are blank-separated? `fallback` where the engine has no such
+ * rule. */
+bool vs_engine_rule_lists(const struct vs_engine *engine, const char *name, const char *word,
+                          bool fallback);
 /* "name@arch" first, then "name"; `fallback` where neither stands. arch may be NULL. */
 double vs_engine_number(const struct vs_engine *engine, const char *name, const char *arch,
                         double fallback);

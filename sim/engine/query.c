@@ -62,6 +62,19 @@ const char *vs_engine_rule(const struct vs_engine *engine, const char *name, con
     return fallback;
 }
 
+bool vs_engine_rule_lists(const struct vs_engine *engine, const char *name, const char *word,
+                          bool fallback) {
+    const char *words = vs_engine_rule(engine, name, NULL);
+    const size_t n = strlen(word);
+
+    for (const char *at = words; at; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strncmp(at, word, n) == 0 && (at[n] == ' ' || at[n] == '\0'))
+            return true;
+    }
+    return words ? false : fallback;
+}
+
 /* "name@arch", or "name" where arch is NULL. */
 struct number_key {
     const char *name, *arch;

@@ -57,7 +57,7 @@ const struct vs_field vs_arch_fields[] = {
     ARCH(kernel_s, true, 0, 1),
     ARCH(managed_fault_s, false, 0, 1),
     ARCH(managed_fault_pages, false, 1, 1e6),
-    ARCH(managed_fault_gemm_pages, false, 1, 1e6),
+    ARCH(managed_fault_gemm_sm_pages, false, 1e-3, 1e3),
     ARCH(usable_ecc_fraction, false, 0.1, 1),
     ARCH(usable_small_fraction, false, 0.1, 1),
     ARCH(usable_small_bytes, false, MEMORY_LOW, MEMORY_HIGH),
@@ -73,6 +73,8 @@ const struct vs_field vs_host_fields[] = {
     HOST(cores, true, 1, 65536),
     HOST(sockets, true, 1, 1024),
     HOST(flops_per_core, true, FLOPS_LOW, 1e15),
+    HOST(small_cores, false, 0, 65536),
+    HOST(small_core_flops, false, FLOPS_LOW, 1e15),
     HOST(reserved_bytes, false, 0, MEMORY_HIGH),
 };
 const size_t vs_host_field_count = COUNT_OF(vs_host_fields);

@@ -109,3 +109,8 @@ bool vs_board_net(struct vs_arena *arena, const struct vs_board *board, const ch
     }
     return vs_json_close(&r, err);
 }
+
+double vs_host_large_cores(const struct vs_host *host) {
+    double large = host->cores.value - vs_num_or(host->small_cores, 0);
+    return large > 0 ? large : 0;
+}

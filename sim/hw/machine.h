@@ -29,7 +29,7 @@ struct vs_arch {
     struct vs_num kernel_s;             /* shortest useful kernel: start and drain */
     /* Managed memory: what the driver takes to serve a batch of faults, and the pages that kernels
      * which stream, or multiply matrices, wait for at once; unknown where kernels can't fault. */
-    struct vs_num managed_fault_s, managed_fault_pages, managed_fault_gemm_pages;
+    struct vs_num managed_fault_s, managed_fault_pages, managed_fault_gemm_sm_pages;
     /* What of the label a process can use where the device file doesn't say: of memory with inline
      * ECC, of up to usable_small_bytes, and of any other. */
     struct vs_num usable_ecc_fraction, usable_small_fraction, usable_small_bytes, usable_fraction;
@@ -67,6 +67,8 @@ struct vs_host {
     struct vs_num read_fraction;        /* what CPU kernels reach of bandwidth */
     struct vs_num cores, sockets,
         flops_per_core; /* 4-bit/AVX-class GEMM rate of one core, FLOP/s */
+    struct vs_num small_cores,
+        small_core_flops; /* some of the cores, and the rate of one of them */
     struct vs_num
         reserved_bytes;  /* what the system keeps; the machine file's where the host has none */
     const char *link;    /* of the board's widest slot; NULL = that of the machine file */
@@ -148,6 +150,9 @@ bool vs_board_read(struct vs_arena *arena, const char *name, struct vs_board *bo
                    struct vs_err *err);
 bool vs_storage_load(struct vs_arena *arena, const char *name, struct vs_storage *storage,
                      struct vs_err *err);
+
+/* Cores that are not small ones; 0 when all are. */
+double vs_host_large_cores(const struct vs_host *host);
 
 /* Tables for `show` and `--set`. */
 extern const struct vs_field vs_device_fields[], vs_arch_fields[], vs_host_fields[],

@@ -1,7 +1,5 @@
 #include "plan/engine_choice.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "engine/engine.h"
 #include "hw/machine.h"
@@ -12,31 +10,19 @@ static bool is_what(enum vs_axis axis) { return vs_streq(vs_axis_info(axis)->gro
 static bool is_shape(enum vs_axis axis) { return vs_streq(vs_axis_info(axis)->group, "shape"); }
 
 /* Stacks, and libraries inside them, are written for devices of some vendors: the rules "vendors"
- * and "vendors_bnb" name them, blank-separated; without a rule any vendor does. */
-static bool vendor_listed(const struct vs_engine *engine, const char *rule, const char *vendor) {
-    const char *words = vs_engine_rule(engine, rule, NULL);
-    size_t n = strlen(vendor);
-    for (const char *at = words; at; at = strchr(at, ' ')) {
-        at += *at == ' ';
-        if (strncmp(at, vendor, n) == 0 && (at[n] == ' ' || at[n] == '\0'))
-            return true;
-    }
-    return words == NULL;
-}
-
-/* If not, *why names the vendors. */
+ * and "vendors_bnb" name them; without a rule any vendor does. If not, *why names them. */
 static bool runs_on(const struct vs_engine *engine, const struct vs_machine *machine,
                     const struct vs_value *weights, const char **why) {
     struct vs_format format;
     struct vs_err ignored;
     const char *vendor = machine->device_count > 0 ? machine->devices[0]->vendor : "none";
     *why = vs_engine_rule(engine, "vendors", NULL);
-    if (!vendor_listed(engine, "vendors", vendor))
+    if (!vs_engine_rule_lists(engine, "vendors", vendor, true))
         return false;
     bool bnb = weights->text && vs_format_parse(weights->text, &format, &ignored) &&
                format.kind == VS_FORMAT_BNB;
     *why = vs_engine_rule(engine, "vendors_bnb", NULL);
-    return !bnb || vendor_listed(engine, "vendors_bnb", vendor);
+    return !bnb || vs_engine_rule_lists(engine, "vendors_bnb", vendor, true);
 }
 
 bool vs_engine_can(struct vs_catalog *catalog, const struct vs_values *values, const char *name,

@@ -37,9 +37,8 @@ static void take_cache(struct vs_emit *e) {
 
 /* What a layer with a recurrence keeps of all sequences. */
 static uint64_t state_bytes(const struct vs_plan *plan, uint32_t layer) {
-    const struct vs_type *type = vs_type_find(vs_engine_rule(plan->c->engine, "state", "fp32"));
     uint64_t batch = (uint64_t)vs_count(&plan->c->axes, VS_AXIS_BATCH);
-    return batch * vs_state_layer_bytes(plan->c->model, layer, type, type);
+    return batch * vs_plan_state_layer_bytes(plan, layer);
 }
 
 uint64_t vs_plan_state_bytes(const struct vs_plan *plan) {

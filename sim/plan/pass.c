@@ -5,8 +5,18 @@
 #include "plan/block.h"
 #include "plan/managed.h"
 
+/* Behind attention. */
+static bool is_mlp(const struct vs_weight *w) {
+    return vs_role_is_mlp(w->tensor->role) || w->tensor->role == VS_ROLE_ROUTER;
+}
+
 static bool host_matrix(const struct vs_weight *w) {
-    return vs_role_is_linear(w->tensor->role) && !vs_is_expert(w) && !vs_on_gpu(w->home);
+    return vs_role_is_linear(w->tensor->role) && !is_mlp(w) && !vs_on_gpu(w->home);
+}
+
+static bool host_mlp(const struct vs_weight *w) {
+    return vs_role_is_linear(w->tensor->role) && is_mlp(w) && !vs_is_expert(w) &&
+           !vs_on_gpu(w->home);
 }
 
 static bool device_matrix(const struct vs_weight *w) {
@@ -306,8 +316,10 @@ static void layer_pass(struct vs_pass *p, uint32_t layer) {
     vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);
     vs_managed_use_experts(p, layer);
     device_experts(p, layer);
-    if (!streamed)
+    if (!streamed) {
+        host_work(p, layer, host_mlp, 1, "mlp");
         host_work(p, layer, host_expert, vs_pass_touched(p), "experts");
+    }
     if (p->torch)
         activations(p, layer, true);
     vs_pass_go_to_cpu(p, l->on_cpu && !takes_over(p), (int32_t)layer);

@@ -37,11 +37,6 @@ static double cache_bytes(const struct vs_pass *p, uint32_t layer, uint64_t cell
     return (double)(p->batch * vs_plan_kv_bytes(p->plan, layer, cells));
 }
 
-static uint64_t cells_seen(const struct vs_pass *p, uint32_t layer) {
-    uint64_t window = vs_layer_window(p->m, layer);
-    return window > 0 && window < p->cells ? window : p->cells;
-}
-
 /* Decode reads the cache: some kernels once for each query head, others once for each KV head. */
 static double cache_traffic(const struct vs_pass *p, uint32_t layer) {
     const struct vs_model_layer *l = &p->m->layer[layer];
@@ -49,11 +44,12 @@ static double cache_traffic(const struct vs_pass *p, uint32_t layer) {
     if (vs_pass_number(p, "kv_reads_per_query_head", 0) > 0 && l->mixer != VS_MIXER_LATENT &&
         l->kv_heads > 0)
         reads = (double)p->m->heads / (double)l->kv_heads;
-    return reads * cache_bytes(p, layer, cells_seen(p, layer));
+    return reads * cache_bytes(p, layer, vs_plan_kv_read(p->plan, layer, p->cells));
 }
 
 static void scores_traffic(struct vs_pass *p, uint32_t layer) {
-    double scores = (double)p->tokens * (double)p->cells * p->m->heads;
+    double cells = (double)vs_plan_kv_kept(p->plan, layer, p->cells);
+    double scores = (double)p->tokens * cells * p->m->heads;
     vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
                                       .lane = VS_LANE_COMPUTE,
                                       .what = "attention scores",
@@ -126,11 +122,19 @@ static double cpu_attention_work(const struct vs_pass *p, uint32_t layer, double
            (cpu_number(p, &WORK, 1) * pair_flops(p, layer) + cpu_number(p, &CELL, 0) * heads);
 }
 
+/* All heads share a latent: a byte of it costs some 200 FLOPs in decoding too, so that it may take
+ * longer to work on than to read. What the kernels reach, of those for batches; 0 = reading alone
+ * counts. */
+static double decode_efficiency(const struct vs_pass *p, uint32_t layer) {
+    bool latent = p->m->layer[layer].mixer == VS_MIXER_LATENT && !expanded(p, layer);
+    return latent ? vs_pass_number(p, "latent_decode_efficiency", 1) : 0;
+}
+
 static void attend(struct vs_pass *p, uint32_t layer) {
     unpack(p, layer);
     bool naive = p->plan->attention == VS_ATTENTION_NAIVE;
-    double past = (double)p->past;
-    double reach = naive ? (double)p->cells : past + ((double)p->cells - past) / 2;
+    double reach = naive ? (double)vs_plan_kv_kept(p->plan, layer, p->cells)
+                         : vs_plan_kv_reach(p->plan, layer, p->past, p->cells);
     struct vs_op op = {.what = "self_attn",
                        .layer = (int32_t)layer,
                        .lane = VS_LANE_COMPUTE,
@@ -143,10 +147,11 @@ static void attend(struct vs_pass *p, uint32_t layer) {
         op.lane = VS_LANE_CPU;
         op.flops = rows ? op.flops : cpu_attention_work(p, layer, reach);
         op.launches = 0;
-        op.bytes = cache_bytes(p, layer, p->cells);
+        op.bytes = cache_bytes(p, layer, vs_plan_kv_read(p->plan, layer, p->cells));
     } else if (p->few) {
         op.kind = naive ? VS_WORK_KV_READ_NAIVE : VS_WORK_KV_READ;
         op.bytes = cache_traffic(p, layer);
+        op.efficiency = decode_efficiency(p, layer);
     } else {
         op.kind = naive ? VS_WORK_NAIVE_ATTENTION : VS_WORK_ATTENTION;
         op.bytes = 4 * query_width(p, layer) * (double)p->tokens;
@@ -159,8 +164,9 @@ static void attend(struct vs_pass *p, uint32_t layer) {
 /* Pieces of prompts, beside a batch that decodes: kernels of prefill, each token on the cells that
  * its sequence has. */
 static void attend_chunk(struct vs_pass *p, uint32_t layer) {
-    double tokens = (double)p->chunk.tokens, window = (double)vs_layer_window(p->m, layer);
-    double reach = window > 0 && window < p->chunk.reach ? window : p->chunk.reach;
+    double tokens = (double)p->chunk.tokens, reach = p->chunk.reach;
+    double most = vs_layer_window(p->m, layer) > 0 ? (double)p->plan->window.span : 0;
+    reach = most > 0 && most < reach ? most : reach;
     vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_ATTENTION,
                                       .what = "self_attn of prompts",
                                       .layer = (int32_t)layer,
@@ -189,16 +195,18 @@ static void attention(struct vs_pass *p, uint32_t layer) {
 }
 
 /* The state is read and written once in a pass; each token updates it and reads it (two
- * multiplications and additions for each of its numbers). */
+ * multiplications and additions for each of its numbers, so 4 FLOPs: as many as an fp32 has bytes).
+ */
 static void recurrence(struct vs_pass *p, uint32_t layer) {
     const struct vs_type *fp32 = vs_type_find("fp32");
-    double state = (double)vs_state_layer_bytes(p->m, layer, fp32, fp32);
+    double state = (double)vs_plan_state_layer_bytes(p->plan, layer);
+    double flops = (double)vs_state_layer_bytes(p->m, layer, fp32, fp32) / vs_plan_parts(p->plan);
     double work = p->on_cpu ? vs_pass_number(p, "cpu_recurrence_work", 1) : 1;
     vs_emit_op(&p->e, &(struct vs_op){.kind = p->on_cpu ? VS_WORK_CPU_ATTENTION : VS_WORK_ELEMENT,
                                       .lane = p->on_cpu ? VS_LANE_CPU : VS_LANE_COMPUTE,
                                       .what = "recurrence",
                                       .layer = (int32_t)layer,
-                                      .flops = (double)p->tokens * state * work,
+                                      .flops = (double)p->tokens * flops * work,
                                       .bytes = 2 * (double)(p->batch + p->chunk.sequences) * state,
                                       .kernels = 1,
                                       .launches = p->on_cpu ? 0 : vs_pass_launches(p)});

@@ -138,9 +138,14 @@ bool vs_plan_maps_weights(const struct vs_case *c) {
 }
 
 uint64_t vs_plan_cpu_threads(const struct vs_case *c) {
-    uint64_t cores = (uint64_t)c->machine->host->cores.value;
+    const struct vs_host *h = c->machine->host;
+    uint64_t cores = (uint64_t)h->cores.value, threads = cores;
     uint64_t asked = (uint64_t)vs_count(&c->axes, VS_AXIS_CPU_THREADS);
-    uint64_t threads = asked > 0 && asked < cores ? asked : cores;
+    if (vs_streq(vs_engine_rule(c->engine, "cpu_threads", "all"), "large_cores") &&
+        vs_host_large_cores(h) >= 1)
+        threads = (uint64_t)vs_host_large_cores(h);
+    if (asked > 0)
+        threads = asked < cores ? asked : cores;
     return threads > 0 ? threads : 1;
 }
 
@@ -166,14 +171,44 @@ uint32_t vs_plan_groups(const struct vs_plan *plan) { return plan->attention_dp 
 
 uint64_t vs_part_bytes(uint64_t bytes, uint32_t parts) { return (bytes + parts - 1) / parts; }
 
+/* A bound of 0 is none; layers without a window have none. */
+static uint64_t bounded(const struct vs_plan *plan, uint32_t layer, uint64_t cells, uint64_t most) {
+    bool bound = most > 0 && vs_layer_window(plan->c->model, layer) > 0;
+    return bound && most < cells ? most : cells;
+}
+
+uint64_t vs_plan_kv_kept(const struct vs_plan *plan, uint32_t layer, uint64_t cells) {
+    return bounded(plan, layer, cells, plan->window.kept);
+}
+
+uint64_t vs_plan_kv_read(const struct vs_plan *plan, uint32_t layer, uint64_t cells) {
+    return bounded(plan, layer, cells, plan->window.read);
+}
+
+/* The first tokens may have fewer cells before them than the window. */
+double vs_plan_kv_reach(const struct vs_plan *plan, uint32_t layer, uint64_t past, uint64_t cells) {
+    double first = (double)past, last = (double)cells;
+    double most = (double)bounded(plan, layer, cells, plan->window.span);
+    if (first >= most)
+        return most;
+    return ((most - first) * (first + most) / 2 + (last - most) * most) / (last - first);
+}
+
 uint64_t vs_plan_kv_whole_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t cells) {
     const struct vs_model *m = plan->c->model;
+    cells = vs_plan_kv_kept(plan, layer, cells);
     if (m->layer[layer].mixer == VS_MIXER_LATENT && plan->latent == VS_LATENT_EXPANDED)
         return vs_kv_expanded_layer_bytes(m, layer, cells, plan->kv_k, plan->kv_v);
     uint64_t bytes = vs_kv_layer_bytes(m, layer, cells, plan->kv_k, plan->kv_v);
     if (m->layer[layer].mixer == VS_MIXER_LATENT && plan->latent == VS_LATENT_TRANSPOSED)
         bytes += cells * vs_type_bytes(plan->kv_v, 1, m->mla_kv_rank);
     return bytes;
+}
+
+uint64_t vs_plan_state_layer_bytes(const struct vs_plan *plan, uint32_t layer) {
+    const struct vs_type *type = vs_type_find(vs_engine_rule(plan->c->engine, "state", "fp32"));
+    return vs_part_bytes(vs_state_layer_bytes(plan->c->model, layer, type, type),
+                         vs_plan_parts(plan));
 }
 
 enum { UNPACKED_FROM_TOKENS = 128 /* ik_llama.cpp: build_deepseek2, pp_opt */ };

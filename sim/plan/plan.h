@@ -133,7 +133,8 @@ struct vs_op {
     bool pinned;    /* copies: from or to page-locked memory */
     const struct vs_type *type; /* of the weights that it reads; NULL = 16 bit */
     double flops;
-    double efficiency; /* share of a large product's rate that this one reaches; 0 = all of it */
+    double efficiency; /* share of a large product's rate that this one reaches; 0 = all of it. Of
+                          reading a cache: of attention's, 0 = its FLOPs don't count */
     double bytes;      /* traffic on the memory of the processor that works, or over the link */
     double kernels;    /* kernels that run one after the other: each starts and drains */
     double cost_s;     /* a fixed cost from the engine file */
@@ -250,6 +251,14 @@ struct vs_block {
     bool attention_on_cpu; /* decode attention over what the GPU does not hold */
 };
 
+/* Layers with a window, in cells of one sequence; 0 = no bound. */
+struct vs_window {
+    uint64_t kept; /* in the cache, at most */
+    uint64_t read; /* by a token of decoding, at most */
+    uint64_t span; /* by a token of a batch, at most */
+    bool masked;   /* by a mask of their own, beside that of layers without */
+};
+
 /* Host weights that are pages of their file, in bytes: those that every token needs, those of
  * experts, and what host memory has room for. */
 struct vs_pages {
@@ -326,6 +335,7 @@ struct vs_plan {
     bool attention_on_cpu; /* the cache lives in host memory, and attention runs there */
     uint64_t kv_cells;     /* provisioned per sequence, padded as the engine does */
     uint64_t kv_block;     /* tokens in a block of a paged cache; 0 = not paged */
+    struct vs_window window;
     uint64_t sequences;    /* that run at once: the batch, or as many as a paged cache holds */
     vs_buffer_id *kv_held; /* growing cache: K and V of each layer as they are now */
     uint64_t step_tokens;  /* whole prompts that one step takes: as many as have so many tokens */
@@ -388,7 +398,8 @@ bool vs_maps_devices(const struct vs_case *c);
 /* Are host weights mapped from their file? */
 bool vs_plan_maps_weights(const struct vs_case *c);
 
-/* Threads that work on the CPU: --cpu-threads, at most one for each core; at least 1. */
+/* Threads that work on the CPU: --cpu-threads, at most one for each core; else one for each, or for
+ * each large one by the rule "cpu_threads". At least 1. */
 uint64_t vs_plan_cpu_threads(const struct vs_case *c);
 
 /* Index of the output matrix: the embeddings where they are tied. */
@@ -414,6 +425,15 @@ uint64_t vs_part_bytes(uint64_t bytes, uint32_t parts);
 uint64_t vs_plan_kv_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
 /* The same of all ranks together. */
 uint64_t vs_plan_kv_whole_bytes(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
+/* Of a sequence's `cells` those that the cache of a layer keeps, and those that a token of decoding
+ * reads; and as many as each new token of a batch attends to, on average, behind `past` cells: all
+ * but for windows. */
+uint64_t vs_plan_kv_kept(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
+uint64_t vs_plan_kv_read(const struct vs_plan *plan, uint32_t layer, uint64_t cells);
+double vs_plan_kv_reach(const struct vs_plan *plan, uint32_t layer, uint64_t past, uint64_t cells);
+/* What one rank keeps of a sequence in a layer with a recurrence, in the type of the rule "state":
+ * ranks share it by heads, as they do its matrices. */
+uint64_t vs_plan_state_layer_bytes(const struct vs_plan *plan, uint32_t layer);
 /* Do passes of so many tokens unpack latents? */
 bool vs_plan_unpacks(const struct vs_plan *plan, uint64_t tokens);
 /* Does a device take over host weights, or host experts, in a pass of so many tokens? */

@@ -151,24 +151,42 @@ uint64_t vs_kv_block_bytes(const struct vs_plan *plan, unsigned device) {
 }
 
 uint64_t vs_state_blocks(const struct vs_plan *plan) {
-    const char *word = vs_engine_rule(plan->c->engine, "state", NULL);
-    const struct vs_type *type = word ? vs_type_find(word) : NULL;
     uint64_t most = 0;
-    for (unsigned d = 0; type && d < vs_devices_written(plan); d++) {
+    for (unsigned d = 0; d < vs_devices_written(plan); d++) {
         uint64_t bytes = 0, block = vs_kv_block_bytes(plan, d);
         for (uint32_t l = 0; l < plan->c->model->layers; l++)
             if (plan->layers[l].device == d)
-                bytes += vs_part_bytes(vs_state_layer_bytes(plan->c->model, l, type, type),
-                                       vs_plan_parts(plan));
+                bytes += vs_plan_state_layer_bytes(plan, l);
         uint64_t blocks = block > 0 ? (bytes + block - 1) / block : 0;
         most = blocks > most ? blocks : most;
     }
     return most;
 }
 
+/* The device with the least of them: others have its blocks too. */
+static double window_part(const struct vs_plan *plan) {
+    double least = 1;
+    for (unsigned d = 0; d < vs_devices_written(plan); d++) {
+        uint64_t all = vs_kv_block_bytes(plan, d), windows = 0;
+        for (uint32_t l = 0; l < plan->c->model->layers; l++)
+            if (plan->layers[l].device == d && vs_layer_window(plan->c->model, l) > 0)
+                windows += vs_plan_kv_bytes(plan, l, plan->kv_block);
+        double part = all > 0 ? (double)windows / (double)all : 1;
+        least = part < least ? part : least;
+    }
+    return least;
+}
+
+struct vs_paged vs_kv_paged(const struct vs_plan *plan) {
+    return (struct vs_paged){.block_tokens = plan->kv_block,
+                             .window_blocks = plan->window.kept / plan->kv_block,
+                             .window_part = window_part(plan)};
+}
+
 uint64_t vs_kv_sequence_blocks(const struct vs_plan *plan) {
-    uint64_t ctx = (uint64_t)vs_count(&plan->c->axes, VS_AXIS_CTX);
-    return (ctx + plan->kv_block - 1) / plan->kv_block + vs_state_blocks(plan);
+    const struct vs_paged paged = vs_kv_paged(plan);
+    return vs_paged_blocks(&paged, (uint64_t)vs_count(&plan->c->axes, VS_AXIS_CTX)) +
+           vs_state_blocks(plan);
 }
 
 uint64_t vs_kv_host_bytes(const struct vs_plan *plan) {

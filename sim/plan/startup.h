@@ -4,6 +4,7 @@
 #ifndef VS_PLAN_STARTUP_H
 #define VS_PLAN_STARTUP_H
 
+#include "memory/paged.h"
 #include "plan/emit.h"
 
 /* Rule "profile" of the engine: "run" = activations of the largest step come and go; "buffers" =
@@ -31,6 +32,8 @@ struct vs_step_limits {
 };
 struct vs_step_limits vs_step_limits(const struct vs_plan *plan);
 
+/* How sequences fill blocks. */
+struct vs_paged vs_kv_paged(const struct vs_plan *plan);
 /* Blocks that a sequence of --ctx tokens fills, its recurrent states included. */
 uint64_t vs_kv_sequence_blocks(const struct vs_plan *plan);
 /* Of them those for its recurrent states, which share the pool: on the device where they are most.

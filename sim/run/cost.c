@@ -61,6 +61,32 @@ static double under_power_limit(const struct source *s, const struct vs_device *
     return 1e12 / sqrt(sqrt(sum));
 }
 
+/* The rate at which operands of a class are multiplied as they are: those in blocks of 4 bit with a
+ * power of two as scale beside activations in 8 bit. 0 = none: they are unpacked to 16 bit. */
+static double own_peak(const struct vs_device *d, int class_of) {
+    switch (class_of) {
+    case VS_CLASS_FP8:
+    case VS_CLASS_FP8_BLOCKS:
+    case VS_CLASS_MXFP4:
+        return vs_num_or(d->compute.fp8_flops, 0);
+    case VS_CLASS_NVFP4:
+        return vs_num_or(d->compute.fp4_flops, 0);
+    default:
+        return 0;
+    }
+}
+
+/* "gemm_fraction_CLASS" is the share of a class's own rate, where it may have one: an engine that
+ * states none, or a device without that rate, multiplies in 16 bit. */
+static double class_rate(const struct source *s, const struct vs_device *d, int class_of,
+                         double peak, double fraction) {
+    double share = number_of_class(s, "gemm_fraction", class_of, 0), own = own_peak(d, class_of);
+    bool packed = class_of >= VS_CLASS_FP8;
+    if (packed && own > 0 && share > 0)
+        return own * share;
+    return peak * (share > 0 && !packed ? share : fraction);
+}
+
 static void device_rates(struct vs_rates *r, const struct source *s, const struct vs_device *d) {
     const struct vs_arch *a = &d->arch;
     double fp32 = d->compute.fp32_flops.value;
@@ -71,8 +97,7 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
     r->capacity[VS_PART_MEMORY] = d->memory.bandwidth_bytes_per_s.value;
     double fraction = number(s, "gemm_fraction", a->gemm_fraction.value);
     for (int i = 0; i < VS_CLASS_COUNT; i++)
-        r->gemm[i] =
-            under_power_limit(s, d, peak * number_of_class(s, "gemm_fraction", i, fraction));
+        r->gemm[i] = under_power_limit(s, d, class_rate(s, d, i, peak, fraction));
     r->gemm_fp8 = vs_num_or(d->compute.fp8_flops, peak) * number(s, "gemm_fp8_scale", 1) * fraction;
     r->gemm_fp4 = vs_num_or(d->compute.fp4_flops, peak) * number(s, "gemm_fp4_scale", 1) * fraction;
     r->gemm_fp32 = number(s, "gemm_fp32_fraction", a->gemm_fp32_fraction.value) * fp32;
@@ -90,7 +115,8 @@ static void device_rates(struct vs_rates *r, const struct source *s, const struc
     r->kernel_s = number(s, "kernel_s", a->kernel_s.value);
     r->fault_s = vs_num_or(a->managed_fault_s, 0);
     r->fault_pages[0] = vs_num_or(a->managed_fault_pages, 1);
-    r->fault_pages[1] = vs_num_or(a->managed_fault_gemm_pages, 1);
+    double at_once = d->compute.sms.value * vs_num_or(a->managed_fault_gemm_sm_pages, 0);
+    r->fault_pages[1] = at_once > 1 ? at_once : 1;
     r->kv_fraction[0] = number(s, "kv_fraction_fused", read);
     r->kv_fraction[1] = number(s, "kv_fraction_naive", read);
     /* Bytes per clock and SM that a kernel can take in: a limit of the processor, not of the
@@ -156,6 +182,18 @@ static void peer_rates(struct vs_rates *r, const struct source *s, const struct 
     r->rank_s = rank_s;
 }
 
+/* Threads stand on large cores first. Kernels deal out rows evenly, so that the slowest core ends a
+ * product, or as threads come for them (rule "cpu_rows"). */
+static double cpu_flops(const struct source *s, const struct vs_host *h, double threads) {
+    double core = h->flops_per_core.value, small = vs_num_or(h->small_core_flops, core);
+    double large = vs_host_large_cores(h);
+    if (threads <= large)
+        return threads * core;
+    if (vs_streq(vs_engine_rule(s->engine, "cpu_rows", "even"), "taken"))
+        return large * core + (threads - large) * small;
+    return threads * small;
+}
+
 /* Equal ranks work on their host at the same time: the one that is simulated has its part of
  * processor, memory and storage. */
 static void host_rates(struct vs_rates *r, const struct source *s, const struct vs_case *c) {
@@ -165,7 +203,7 @@ static void host_rates(struct vs_rates *r, const struct source *s, const struct 
     r->capacity[VS_PART_HOST_MEMORY] =
         c->machine->unified ? r->capacity[VS_PART_MEMORY] : bandwidth / ranks;
     r->host_fraction = read / r->capacity[VS_PART_HOST_MEMORY] * number(s, "cpu_read_scale", 1);
-    double plain = (double)vs_plan_cpu_threads(c) * h->flops_per_core.value / ranks;
+    double plain = cpu_flops(s, h, (double)vs_plan_cpu_threads(c)) / ranks;
     r->cpu_flops = plain * number(s, "cpu_gemm_scale", 1);
     if (vs_is(&c->axes, VS_AXIS_REPACK, "on"))
         r->cpu_flops *= number(s, "cpu_repack_scale", 1);
@@ -351,9 +389,16 @@ static void cpu_attention(struct vs_cost *cost, const struct vs_rates *r, const 
                                : op->flops / r->cpu_plain_fraction);
 }
 
+/* Decode attention over a cache: latents are worked on for as long as they are read, or longer. */
+static void kv_read(struct vs_cost *cost, const struct vs_rates *r, const struct vs_op *op) {
+    bool naive = op->kind == VS_WORK_KV_READ_NAIVE;
+    read_memory(cost, r, op->bytes, r->kv_fraction[naive], r->kv_cap[naive]);
+    if (op->efficiency > 0 && r->kv_cap[naive] <= 0)
+        compute(cost, r, op->flops, r->attention * op->efficiency);
+}
+
 struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
     struct vs_cost cost = {.latency_s = op->cost_s + op->kernels * r->kernel_s};
-    bool naive = op->kind == VS_WORK_KV_READ_NAIVE;
     switch (op->kind) {
     case VS_WORK_GEMM:
     case VS_WORK_GEMV:
@@ -365,7 +410,7 @@ struct vs_cost vs_cost(const struct vs_rates *r, const struct vs_op *op) {
         break;
     case VS_WORK_KV_READ:
     case VS_WORK_KV_READ_NAIVE:
-        read_memory(&cost, r, op->bytes, r->kv_fraction[naive], r->kv_cap[naive]);
+        kv_read(&cost, r, op);
         break;
     case VS_WORK_ELEMENT:
         read_memory(&cost, r, op->bytes * r->element_scale, r->stream_fraction, r->element_cap);

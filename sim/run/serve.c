@@ -75,6 +75,7 @@ static bool open_scheduler(struct server *v, struct vs_err *err) {
     const char *word = policy_of(c, most.cut);
     const struct vs_policy *policy = vs_policy_find(word);
     uint64_t block = v->s->plan.kv_block;
+    struct vs_paged paged = vs_kv_paged(&v->s->plan);
     v->groups = vs_plan_groups(&v->s->plan);
     uint64_t blocks = (uint64_t)v->s->out->metrics[VS_METRIC_KV_TOKENS] / block;
     const struct vs_sched_limits limits = {
@@ -84,6 +85,8 @@ static bool open_scheduler(struct server *v, struct vs_err *err) {
         .block_tokens = block,
         .blocks = blocks,
         .sequence_blocks = vs_state_blocks(&v->s->plan),
+        .window_blocks = paged.window_blocks,
+        .window_part = paged.window_part,
         .reserve = reserve_of(c),
         .context = (uint64_t)vs_count(&c->axes, VS_AXIS_CTX),
         .watermark =
@@ -209,15 +212,16 @@ static double repeat_until(const struct server *v, double first_s, double last_s
     return (double)low * (first_s + slope * (double)(low - 1) / 2);
 }
 
+/* Tokens outside of windows have no whole cell. */
 static struct vs_serve_state state_of(const struct server *v) {
     const struct vs_sched *s = &v->sched;
     double block = (double)s->limits.block_tokens;
-    uint64_t for_tokens = s->own_blocks - s->running * s->limits.sequence_blocks;
+    double for_tokens = (double)(s->own_blocks - s->running * s->limits.sequence_blocks) * block;
+    double wasted = for_tokens - (double)s->own_tokens;
     return (struct vs_serve_state){.running = (double)s->running,
                                    .waiting = (double)s->waiting,
                                    .used_tokens = (double)vs_sched_used_blocks(s) * block,
-                                   .wasted_tokens =
-                                       (double)for_tokens * block - (double)s->own_tokens};
+                                   .wasted_tokens = wasted > 0 ? wasted : 0};
 }
 
 /* Runs the step as often as it comes alike and nobody arrives meanwhile. */

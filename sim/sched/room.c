@@ -1,8 +1,11 @@
 #include "sched/room.h"
 
+#include "memory/paged.h"
+
 uint64_t vs_room_blocks_for(const struct vs_sched *s, uint64_t tokens) {
-    return (tokens + s->limits.block_tokens - 1) / s->limits.block_tokens +
-           s->limits.sequence_blocks;
+    const struct vs_sched_limits *l = &s->limits;
+    const struct vs_paged paged = {l->block_tokens, l->window_blocks, l->window_part};
+    return vs_paged_blocks(&paged, tokens) + l->sequence_blocks;
 }
 
 uint64_t vs_room_free(const struct vs_sched *s) {
@@ -35,10 +38,10 @@ static void own(struct vs_sched *s, struct vs_sched_request *r, uint64_t blocks)
 }
 
 bool vs_room_take(struct vs_sched *s, struct vs_sched_request *r, uint64_t tokens) {
-    uint64_t has = total(s, r), beside = s->limits.sequence_blocks;
-    if (has >= beside && (has - beside) * s->limits.block_tokens >= tokens)
+    uint64_t has = total(s, r), needed = vs_room_blocks_for(s, tokens);
+    if (has >= needed)
         return true;
-    uint64_t more = vs_room_blocks_for(s, tokens) - has;
+    uint64_t more = needed - has;
     if (more > vs_room_free(s))
         return false;
     take(s, more);

@@ -51,6 +51,9 @@ struct vs_sched_limits {
     uint32_t groups;                 /* of ranks that the requests are dealt to; 0 = 1 */
     uint64_t blocks, block_tokens;   /* the pool */
     uint64_t sequence_blocks;        /* that a sequence holds beside those of its tokens */
+    uint64_t
+        window_blocks;  /* from which on a token's block is given back in part, that of layers */
+    double window_part; /* with a window; 0 blocks = none has one (memory/paged.h) */
     enum vs_reserve reserve;
     uint64_t context;   /* tokens, for VS_RESERVE_CONTEXT */
     uint64_t watermark; /* blocks that admission leaves free, unless nobody runs */

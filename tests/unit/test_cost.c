@@ -45,8 +45,10 @@ START_TEST(rates_of_the_toy) {
             ck_assert_double_eq(r.capacity[i], CAPACITY[i]);
         ck_assert(r.capacity[i] > 0);
     }
-    for (size_t i = 0; i < VS_CLASS_COUNT; i++)
-        ck_assert_double_eq(r.gemm[i], 10e12);
+    for (size_t i = 0; i < VS_CLASS_COUNT; i++) {
+        bool eight = i == VS_CLASS_FP8 || i == VS_CLASS_FP8_BLOCKS || i == VS_CLASS_MXFP4;
+        ck_assert_double_eq(r.gemm[i], eight ? 20e12 : 10e12); /* it has no fp4 rate */
+    }
     ck_assert_double_eq(r.gemm_fp32, 5e12);
     ck_assert_double_eq(r.attention, 10e12);
     for (size_t i = 0; i < VS_CLASS_COUNT; i++)
@@ -61,6 +63,22 @@ START_TEST(rates_of_the_toy) {
 END_TEST
 
 /* --set reaches every rate. */
+/* Packed operands have their own rate on devices that have one: fp4 is 4 times the 16-bit rate on
+ * the B200 and 5.6 times on the B300. Elsewhere they are unpacked. */
+START_TEST(rates_of_packed_operands) {
+#define SERVED "--model llama-3.1-8b --engine vllm --task serve --rate 1 --weights bf16 "
+    struct vs_rates b200 = rates_of(SERVED "--hw b200"), b300 = rates_of(SERVED "--hw b300");
+    struct vs_rates a100 = rates_of(SERVED "--hw a100"), h100 = rates_of(SERVED "--hw h100-sxm");
+    ck_assert_double_eq_tol(b200.gemm[VS_CLASS_NVFP4], 0.47 * 9000e12, 1e6);
+    ck_assert_double_eq_tol(b300.gemm[VS_CLASS_NVFP4], 0.47 * 12600e12, 1e6);
+    ck_assert_double_eq_tol(b300.gemm[VS_CLASS_FP8], 0.6 * 4500e12, 1e6);
+    ck_assert_double_eq(a100.gemm[VS_CLASS_FP8], a100.gemm[VS_CLASS_FLOAT]);
+    ck_assert_double_eq(a100.gemm[VS_CLASS_FP8_BLOCKS], a100.gemm[VS_CLASS_FLOAT]);
+    ck_assert_double_eq(h100.gemm[VS_CLASS_NVFP4], h100.gemm[VS_CLASS_FLOAT]);
+    ck_assert_double_eq_tol(h100.gemm[VS_CLASS_FP8_BLOCKS], 0.45 * 1979e12, 1e6);
+}
+END_TEST
+
 START_TEST(rates_that_are_set) {
     struct vs_rates r = rates_of(TOY_GENERATE "--set device.memory.bandwidth=200GB/s --set "
                                               "link.h2d=20GB/s --set link.pageable=4GB/s");
@@ -144,6 +162,10 @@ START_TEST(attention_and_cache) {
     op = (struct vs_op){.kind = VS_WORK_KV_READ, .flops = 1e9, .bytes = 1e6};
     cost = vs_cost(&r, &op);
     expect(&cost, 1, VS_PART_MEMORY, 2e6);
+    op.efficiency = 0.5; /* of 5 TFLOP/s: latents are worked on while they are read */
+    cost = vs_cost(&r, &op);
+    expect(&cost, 2, VS_PART_MEMORY, 2e6);
+    expect(&cost, 2, VS_PART_COMPUTE, 4e9);
     op.kind = VS_WORK_KV_READ_NAIVE;
     cost = vs_cost(&r, &op);
     expect(&cost, 2, VS_PART_MEMORY, 4e6);
@@ -273,6 +295,29 @@ START_TEST(power_limit) {
 END_TEST
 
 /* Bytes per clock and SM, from the engine file: 7.5 x 10 SMs x 1 GHz. */
+/* 6 large cores at 10 GFLOP/s and 4 small ones at 4: where rows are dealt out evenly, ten threads
+ * are no faster than ten small ones. llama.cpp asks for large ones, and lets threads take rows. */
+START_TEST(small_cores) {
+#define HYBRID_HOST                                                                                \
+    "--hw toy --model toy --task generate --weights fp16 --set host.small_core_flops=4GFLOPS "
+    static const struct {
+        const char *words;
+        double gflops;
+    } CASES[] = {{"--engine ikllama --attn naive --set host.small_cores=4", 6 * 10 * 1.75},
+                 {"--engine ikllama --cpu-threads 10 --set host.small_cores=4", 10 * 4 * 1.75},
+                 {"--engine ikllama --cpu-threads 3 --set host.small_cores=4", 3 * 10 * 1.75},
+                 {"--engine llamacpp --set host.small_cores=4", 6 * 10},
+                 {"--engine llamacpp --cpu-threads 10 --set host.small_cores=4", 6 * 10 + 4 * 4},
+                 {"--engine hf --set host.small_cores=4", 10 * 4},
+                 {"--engine llamacpp --set host.small_cores=10", 10 * 4},
+                 {"--engine llamacpp --set host.small_cores=99", 10 * 4}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct vs_rates r = rates_of(sim_words(HYBRID_HOST, CASES[i].words));
+        ck_assert_double_eq_tol(r.capacity[VS_PART_HOST_COMPUTE], CASES[i].gflops * 1e9, 1);
+    }
+}
+END_TEST
+
 START_TEST(caps_by_clock) {
     struct vs_rates r = rates_of("--hw toy --model toy --engine llamacpp --engine-version b2824 "
                                  "--task generate --weights q4_0");
@@ -291,6 +336,7 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_checked_fixture(tests, NULL, sim_end);
     tcase_add_test(tests, rates_of_the_toy);
+    tcase_add_test(tests, rates_of_packed_operands);
     tcase_add_test(tests, rates_that_are_set);
     tcase_add_test(tests, matrix_products);
     tcase_add_test(tests, matrix_vector);
@@ -301,6 +347,7 @@ int main(void) {
     tcase_add_test(tests, host_work);
     tcase_add_test(tests, fixed_costs);
     tcase_add_test(tests, power_limit);
+    tcase_add_test(tests, small_cores);
     tcase_add_test(tests, caps_by_clock);
     suite_add_tcase(suite, tests);
     return sim_main(suite);

@@ -187,6 +187,38 @@ START_TEST(experts_of_ktransformers) {
 }
 END_TEST
 
+/* Absorbed latents count their FLOPs in decoding: 16 heads, 2 for each number of key and value.
+ * Cells of heads of their own are read only. */
+START_TEST(decoding_works_on_latents) {
+    double flops = 0;
+    plan_of(LITE "--weights q4_0 --mla 3 --prompt 99 --gen 1");
+    sim_decode(&plan, &phase, 99);
+    ck_assert_uint_eq(count_of("self_attn", &flops), 27);
+    ck_assert_double_eq(flops, 27.0 * 2 * 16 * (576 + 512) * 99.5);
+    for (size_t i = 0; i < phase.ops.count; i++)
+        if (strcmp(phase.ops.at[i].what, "self_attn") == 0)
+            ck_assert_double_eq(phase.ops.at[i].efficiency, 0.32);
+    plan_of(LITE "--weights q4_0 --mla 0 --prompt 99 --gen 1");
+    sim_decode(&plan, &phase, 99);
+    for (size_t i = 0; i < phase.ops.count; i++)
+        if (strcmp(phase.ops.at[i].what, "self_attn") == 0)
+            ck_assert_double_eq(phase.ops.at[i].efficiency, 0);
+}
+END_TEST
+
+/* The hidden state goes to the CPU once for a layer, whether all of its MLP is there or its experts
+ * alone; attention stands before it. Of 27 layers the first is dense. */
+START_TEST(mlp_on_the_host_follows_attention) {
+    double none = 0;
+    plan_of(LITE "--weights q4_0 --override-tensor exps=CPU --prompt 99 --gen 1");
+    sim_decode(&plan, &phase, 99);
+    ck_assert_uint_eq(count_of("hidden state", &none), 2 * 26);
+    plan_of(LITE "--weights q4_0 --override-tensor ffn.*=CPU --prompt 99 --gen 1");
+    sim_decode(&plan, &phase, 99);
+    ck_assert_uint_eq(count_of("hidden state", &none), 2 * 27);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("latent attention");
     TCase *tests = tcase_create("all");
@@ -200,6 +232,8 @@ int main(void) {
     tcase_add_test(tests, attention_of_host_layers);
     tcase_add_test(tests, batches_bound_passes);
     tcase_add_test(tests, experts_of_ktransformers);
+    tcase_add_test(tests, decoding_works_on_latents);
+    tcase_add_test(tests, mlp_on_the_host_follows_attention);
     suite_add_tcase(suite, tests);
     return sim_main(suite);
 }

@@ -181,7 +181,7 @@ START_TEST(what_contradicts) {
     sim_refused("--hw rtx4090 --model toy --engine llamacpp --task generate --weights nf4",
                 "engine 'llamacpp' as of b7400 does not support it for generate; expected ");
     sim_refused("--hw rtx4090 --model toy --engine hf --task train --ckpt every:2",
-                "--ckpt every:2: engine 'hf' as of 4.36 does not support it");
+                "--ckpt every:2: engine 'hf' as of 4.56 does not support it");
     sim_refused(TOY_TRAIN "--method lora --offload stream --offload-param cpu",
                 "--offload stream and --offload-param cpu");
     sim_refused(TOY_TRAIN "--method full --offload stream", "--method full");

@@ -270,6 +270,31 @@ START_TEST(states_in_the_pool) {
 }
 END_TEST
 
+static double recurrence_bytes(void) {
+    double bytes = 0;
+    for (size_t i = 0; i < phase.ops.count; i++)
+        if (vs_streq(phase.ops.at[i].what, "recurrence"))
+            bytes += phase.ops.at[i].bytes;
+    return bytes;
+}
+
+/* Each of two ranks keeps, reads and writes half of the states. Qwen3-Next: 36 layers, each with 3
+ * x 8192 inputs of its convolution and 32 heads of 128 x 128. */
+START_TEST(states_by_rank) {
+    for (int ranks = 1; ranks <= 2; ranks++) {
+        const char *split = ranks > 1 ? "--gpus 2 --tp 2 --split tensor" : "";
+        sim_plan(&plan,
+                 sim_words("--hw h200 --engine llamacpp --task generate --model qwen3-next-80b-a3b",
+                           split));
+        double states = 36.0 * 4 * (3 * 8192 + 32 * 128 * 128) / ranks;
+        ck_assert_double_eq((double)vs_plan_state_bytes(&plan), states);
+        sim_decode(&plan, &phase, 10);
+        ck_assert_double_eq(recurrence_bytes(), 2 * states);
+        forget();
+    }
+}
+END_TEST
+
 /* A limit asks for sequences that run at once, not for those that come in waves. */
 START_TEST(batches_at_once) {
 #define START_UP LLAMA "--ctx 8192"
@@ -306,6 +331,7 @@ int main(void) {
     tcase_add_test(all, pools_by_rule);
     tcase_add_test(all, offloaded_bytes);
     tcase_add_test(all, states_in_the_pool);
+    tcase_add_test(all, states_by_rank);
     tcase_add_test(all, batches_at_once);
     suite_add_tcase(suite, all);
     return sim_main(suite);

@@ -49,15 +49,18 @@ static struct shape shape_of(const struct vs_plan *plan) {
     const struct vs_model *m = plan->c->model;
     uint32_t parts = vs_plan_parts(plan);
     struct shape s = {.d = m->hidden, .vocab = m->vocab / parts, .heads = m->heads / parts};
-    s.cells = plan->kv_cells * (uint64_t)vs_count(&plan->c->axes, VS_AXIS_BATCH);
+    uint64_t batch = (uint64_t)vs_count(&plan->c->axes, VS_AXIS_BATCH);
+    s.cells = plan->kv_cells * batch;
     s.u = plan->ubatch < s.cells ? plan->ubatch : s.cells;
-    s.mask = s.u * s.cells;
+    uint64_t kept = plan->window.kept > 0 && plan->window.kept < plan->kv_cells ? plan->window.kept
+                                                                                : plan->kv_cells;
+    s.mask = s.u * (s.cells + (plan->window.masked ? kept * batch : 0));
     s.flash = plan->attention == VS_ATTENTION_FLASH;
     s.pipeline = pipelined(plan);
     s.copies = vs_given(&plan->c->axes, VS_AXIS_PIPELINE_COPIES)
                    ? (uint64_t)vs_count(&plan->c->axes, VS_AXIS_PIPELINE_COPIES)
                    : 4;
-    s.scores = s.flash ? 0 : bounded(plan, s.mask, s.heads);
+    s.scores = s.flash ? 0 : bounded(plan, s.u * s.cells, s.heads);
     if (vs_plan_unpacks(plan, s.u) && vs_model_mixers(m, VS_MIXER_LATENT))
         s.unpacked = unpacked(plan, &s);
     if (m->experts > 0)
