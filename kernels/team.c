@@ -1,5 +1,6 @@
 /* The threads are made once and stay: one that does not exist yet when its work begins would count
  * as slow. Between two works they spin a little, as the threads of engines do, and then sleep. */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -18,7 +18,7 @@ struct held {
     bool ringed;
 };
 
-enum { NOWHERE = UINT32_MAX };
+#define NOWHERE UINT32_MAX
 
 struct memory {
     const struct plan *plan;
