@@ -79,15 +79,14 @@ bool vs_alloc_is_live(const struct vs_alloc_trace *trace, const uint64_t key[2])
     return slot->used && slot->block != VS_ALLOC_NONE;
 }
 
-static bool add_block(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry, bool live,
+static bool add_block(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry,
                       uint32_t *block) {
     struct vs_alloc_block made = {.address = entry->address,
                                   .bytes = entry->bytes,
                                   .below = VS_ALLOC_NONE,
                                   .device = (uint8_t)entry->device,
                                   .stream = (uint8_t)entry->stream,
-                                  .tag = (uint8_t)entry->tag,
-                                  .live = live};
+                                  .tag = (uint8_t)entry->tag};
     if (trace->blocks.count >= VS_ALLOC_NONE || !vs_vec_push(&trace->blocks, made))
         return false;
     *block = (uint32_t)(trace->blocks.count - 1);
@@ -108,21 +107,21 @@ static bool add_event(struct vs_alloc_trace *trace, const struct vs_alloc_entry 
 
 bool vs_alloc_take(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry) {
     uint32_t block;
-    if (!reserve_slot(trace) || !add_block(trace, entry, true, &block) ||
+    if (!reserve_slot(trace) || !add_block(trace, entry, &block) ||
         !add_event(trace, entry, VS_ALLOC_TAKE, block))
         return false;
     push_key(trace, entry->key, block);
     return true;
 }
 
-static bool add_before(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry, bool live,
+static bool add_before(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry,
                        uint32_t *block) {
-    return add_block(trace, entry, live, block) && vs_vec_push(&trace->before, *block);
+    return add_block(trace, entry, block) && vs_vec_push(&trace->before, *block);
 }
 
 bool vs_alloc_before(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry) {
     uint32_t block;
-    if (!reserve_slot(trace) || !add_before(trace, entry, true, &block))
+    if (!reserve_slot(trace) || !add_before(trace, entry, &block))
         return false;
     push_key(trace, entry->key, block);
     return true;
@@ -132,18 +131,17 @@ bool vs_alloc_give(struct vs_alloc_trace *trace, const struct vs_alloc_entry *en
     uint32_t block = pop_key(trace, entry->key);
     if (block == VS_ALLOC_NONE) {
         trace->unknown_frees++;
-        if (!add_before(trace, entry, false, &block))
+        if (!add_before(trace, entry, &block))
             return false;
     }
     trace->size_changes += entry->bytes != 0 && trace->blocks.at[block].bytes != entry->bytes;
-    trace->blocks.at[block].live = false;
     return add_event(trace, entry, VS_ALLOC_GIVE, block);
 }
 
 bool vs_alloc_retag(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry,
                     const uint64_t to_key[2]) {
     uint32_t block = pop_key(trace, entry->key);
-    if (block == VS_ALLOC_NONE && !add_before(trace, entry, true, &block))
+    if (block == VS_ALLOC_NONE && !add_before(trace, entry, &block))
         return false;
     if (!reserve_slot(trace) || !add_event(trace, entry, VS_ALLOC_RETAG, block))
         return false;

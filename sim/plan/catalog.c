@@ -64,9 +64,6 @@ bool vs_catalog_workload(struct vs_catalog *catalog, const struct vs_values *use
         return vs_err_nomem(err);
     if (!vs_workload_load(catalog->arena, name, w, err))
         return false;
-    if (w->later)
-        return vs_err_at(err, NULL, 0, 0, "workload '%s' needs what is not modelled yet: %s",
-                         w->name, w->later);
     *workload = w;
     return store(catalog, KIND_WORKLOAD, name, w, err);
 }

@@ -87,17 +87,6 @@ uint64_t vs_weight_adapter_params(const struct vs_weight *w) {
     return w->adapter_rank * vs_weight_sides(w);
 }
 
-uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only) {
-    uint64_t params = 0;
-    for (size_t i = 0; i < plan->weight_count; i++) {
-        const struct vs_weight *w = &plan->weights[i];
-        params += vs_weight_adapter_params(w);
-        if (w->trainable && !adapters_only)
-            params += vs_tensor_params(w->tensor);
-    }
-    return params;
-}
-
 uint32_t vs_train_stages(const struct vs_machine *m, const struct vs_values *axes) {
     int64_t stages = vs_count(axes, VS_AXIS_PP);
     if (vs_is(axes, VS_AXIS_SPLIT, "layer"))

@@ -444,8 +444,6 @@ uint64_t vs_weight_cols(const struct vs_weight *weight);
 uint64_t vs_weight_sides(const struct vs_weight *weight);
 uint64_t vs_weight_params(const struct vs_weight *weight);
 
-/* Sums that several phases need. */
-uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only);
 uint64_t vs_weight_adapter_params(const struct vs_weight *weight);
 
 #endif

@@ -101,10 +101,8 @@ static void write(struct vs_book *book) {
         put_row(book, &rows, i, &extent);
     vs_book_value(book, "bars", (double)rows.count);
     vs_book_value(book, "bars_fastest", fastest(&rows));
-    vs_book_value(book, "bars_fit", (double)rows.fits_shown);
     vs_book_value(book, "label_columns", (double)extent.columns);
     vs_book_value(book, "label_lines", (double)extent.lines);
-    vs_book_list(book, "families", rows.families, rows.family_count);
     put_summary(book, &rows);
 }
 
