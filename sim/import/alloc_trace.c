@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { SLOTS_FIRST = 1024 };
 
 void vs_alloc_trace_release(struct vs_alloc_trace *trace) {
@@ -14,18 +16,10 @@ void vs_alloc_trace_release(struct vs_alloc_trace *trace) {
     memset(trace, 0, sizeof *trace);
 }
 
-/* The finalizer of splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t scatter(const uint64_t key[2]) {
-    uint64_t x = key[0] * 0x9e3779b97f4a7c15ULL + key[1];
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return x ^ (x >> 31);
-}
-
 /* The slot of a key, or the free one where it would go. The table is never full. */
 static struct vs_alloc_slot *slot_of(const struct vs_alloc_trace *trace, const uint64_t key[2]) {
     size_t mask = trace->slots.count - 1;
-    size_t i = (size_t)scatter(key) & mask;
+    size_t i = (size_t)vs_hash_pair(key[0], key[1]) & mask;
     while (trace->slots.at[i].used &&
            (trace->slots.at[i].key[0] != key[0] || trace->slots.at[i].key[1] != key[1]))
         i = (i + 1) & mask;

@@ -311,13 +311,8 @@ static void gather_weights(struct vs_emit *e) {
                      plan->trained.at[i].ranks;
     vs_emit_after(e, vs_emit_last(e, VS_LANE_COMPUTE));
     vs_emit_after(e, vs_emit_last(e, VS_LANE_H2D));
-    vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_GATHER,
-                                  .lane = VS_LANE_COMM,
-                                  .what = "all-gather of new weights",
-                                  .layer = -1,
-                                  .bytes = bytes,
-                                  .ring = vs_shard_ring(plan),
-                                  .launches = 1});
+    vs_emit_collective(e, VS_WORK_GATHER, "all-gather of new weights", -1, bytes,
+                       vs_shard_ring(plan));
 }
 
 static const struct vs_trained *trained_of(const struct vs_plan *plan, vs_buffer_id grad) {

@@ -46,6 +46,7 @@ bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_
     plan->parallel = (struct vs_parallel){1, 1, 1, 1, 1, false, false, false};
     plan->reduce_bucket = VS_NO_BUFFER;
     plan->arena = arena;
+    plan->pinned = !vs_is(&c->axes, VS_AXIS_PIN_MEMORY, "off");
     if (!vs_format_parse(c->axes.at[VS_AXIS_WEIGHTS].text, &plan->format, err))
         return false;
     plan->rest = rest_type(c, &plan->format);
