@@ -60,8 +60,7 @@ void vs_emit_tied_sum(struct vs_emit *e) {
     const struct vs_parallel *p = &plan->parallel;
     bool end = e->device == 0 || e->device == p->stages - 1;
     const struct vs_weight *head = &plan->weights[vs_plan_head(plan)];
-    if (p->stages < 2 || p->naive || !end || head->tensor->role != VS_ROLE_EMBED ||
-        !head->trainable)
+    if (!vs_is_pipelined(p) || !end || head->tensor->role != VS_ROLE_EMBED || !head->trainable)
         return;
     uint32_t apart = (uint32_t)plan->c->machine->device_count / p->stages * (p->stages - 1);
     vs_emit_collective(e, VS_WORK_ALL_REDUCE, "all-reduce of tied embeddings", -1,

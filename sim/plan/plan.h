@@ -278,6 +278,10 @@ struct vs_parallel {
     bool naive;    /* stages work one after the other on the same micro-step (device maps) */
 };
 
+static inline bool vs_is_pipelined(const struct vs_parallel *p) {
+    return p->stages > 1 && !p->naive;
+}
+
 struct vs_plan {
     const struct vs_case *c;
     struct vs_arena

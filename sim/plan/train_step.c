@@ -278,8 +278,7 @@ static void embedding_backward(struct vs_train *t) {
     t->embedding_done = true;
     for (size_t i = 0; i < t->plan->weight_count; i++) {
         const struct vs_weight *w = &t->plan->weights[i];
-        bool other = t->plan->parallel.stages > 1 && !t->plan->parallel.naive &&
-                     w->home != vs_gpu_home(t->e.device);
+        bool other = vs_is_pipelined(&t->plan->parallel) && w->home != vs_gpu_home(t->e.device);
         if (!other && (w->tensor->role == VS_ROLE_EMBED || w->tensor->role == VS_ROLE_POSITIONS))
             vs_train_weight_grad(t, w);
     }

@@ -283,7 +283,7 @@ static bool put_chunks(struct writing *s, uint64_t count, struct vs_err *err) {
 
 static bool put_train(struct writing *s, struct vs_err *err) {
     uint64_t count = (uint64_t)vs_count(&s->plan.c->axes, VS_AXIS_ACCUM);
-    bool pipeline = s->plan.parallel.stages > 1 && !s->plan.parallel.naive;
+    bool pipeline = vs_is_pipelined(&s->plan.parallel);
     if (pipeline ? !put_chunks(s, count, err) : !vs_emit_micro_step(&s->plan, &s->phase, err))
         return false;
     if (!pipeline)
