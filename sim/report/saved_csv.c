@@ -88,7 +88,7 @@ static struct vs_outcome *read_point(struct vs_arena *arena, const struct vs_csv
     out->task = text(arena, csv, "task", &failed);
     out->bound_by = text(arena, csv, "bound_by", &failed);
     out->fits = vs_streq(cell(csv, "fits"), "1");
-    out->bound = out->engine && vs_streq(out->engine, "ideal");
+    out->bound = vs_streq(cell(csv, "bound"), "1");
     failed = failed || !read_words(arena, csv, out) || (!out->fits && !read_oom(arena, csv, out));
     return failed ? NULL : out;
 }
