@@ -56,8 +56,11 @@ static void join_pinned(struct vs_plan *plan) {
 
 /* One more buffer in the row of those that last. */
 static bool add(struct vs_plan *plan, const char *what, uint64_t bytes) {
-    struct vs_buffer b = {
-        .what = what, .layer = -1, .home = vs_copied_home(plan), .tag = VS_TAG_IO, .bytes = bytes};
+    struct vs_buffer b = {.what = what,
+                          .layer = -1,
+                          .home = (uint8_t)vs_copied_home(plan),
+                          .tag = VS_TAG_IO,
+                          .bytes = bytes};
     if (bytes == 0)
         return true;
     vs_buffer_id id = vs_plan_buffer(plan, &b);
