@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "run/simulate.h"
 #include "run/tags.h"
-
-static const double GIB = 1024.0 * 1024 * 1024;
 
 static bool collect_pool(struct vs_simulation *s, struct vs_arena *arena, unsigned home,
                          struct vs_pool_outcome *out, struct vs_err *err) {
@@ -52,7 +51,7 @@ static bool collect_oom(struct vs_simulation *s, struct vs_arena *arena, struct 
     return out->operation && out->tensor ? true : vs_err_nomem(err);
 }
 
-static double gib(uint64_t bytes) { return (double)bytes / GIB; }
+static double gib(uint64_t bytes) { return (double)bytes / (double)VS_GIB; }
 
 static void device_metrics(const struct vs_simulation *s, size_t device, double *m) {
     struct vs_pool_stats gpu = vs_pool_stats(s->x.pools[VS_HOME_GPU + device]);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "base/vec.h"
 #include "hw/machine.h"
 #include "import/alloc_trace.h"
@@ -321,7 +322,7 @@ static bool collect_device(struct replay *r, struct device *d, struct vs_pool_ou
 }
 
 static void largest(double *metric, uint64_t bytes) {
-    double gib = (double)bytes / (1024.0 * 1024 * 1024);
+    double gib = (double)bytes / (double)VS_GIB;
     if (isnan(*metric) || gib > *metric)
         *metric = gib;
 }

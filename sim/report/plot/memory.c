@@ -7,8 +7,6 @@
 #include "report/plot/rows.h"
 #include "report/plot/tags.h"
 
-enum { LABEL_COLUMNS = 54 }; /* as in bars */
-
 static double gib(uint64_t bytes) { return (double)bytes / (double)VS_GIB; }
 
 /* The device that is fullest, or ran out; the host's pool where `host`. NULL = it has none. */
@@ -54,7 +52,7 @@ static void put_row(struct vs_book *book, const struct vs_plot_tags *tags,
                                                                     : (double)NAN);
     vs_book_number(book, pool ? gib(pool->peak_bytes) : 0);
     vs_book_lines(book, point ? vs_report_label(point) : rows->families[rows->at[i].family],
-                  point ? LABEL_COLUMNS : SIZE_MAX, &extent);
+                  point ? VS_PLOT_LABEL_COLUMNS : SIZE_MAX, &extent);
     if (pool) {
         put_pool(book, tags, pool);
         return;
