@@ -190,7 +190,6 @@ function compute() {
     rate_line("bf16_flops", "bf16", "")
     rate_line("fp8_flops", "fp8", "")
     rate_line("fp4_flops", "fp4", "")
-    rate_line("int8_flops", "int8", "")
     number_line("    ", "sms", "sms", "", 1)
     number_line("    ", "clock_hz", "boost_mhz", "e6", 1)
     number_line("    ", "power_w", "power", "", 0)

@@ -12,7 +12,7 @@ gap_px = 34
 panel_px = (height_px - head_px - 66 - gap_px * (levels - 1)) / (levels * 1.0)
 top_px(p) = head_px + (p - 1) * (panel_px + gap_px)
 scale = time_scale(levels_end)
-first_tag = 4
+first_tag = 3
 upto(n) = sum [c = first_tag:n] column(c)
 # A capacity that is not a number is none.
 capacity(p) = levels_capacities[p]

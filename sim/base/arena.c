@@ -77,6 +77,13 @@ char *vs_arena_strndup(struct vs_arena *arena, const char *text, size_t length) 
     return copy;
 }
 
+void *vs_arena_copy(struct vs_arena *arena, const void *from, size_t count, size_t size_bytes) {
+    void *copy = count < SIZE_MAX ? vs_arena_alloc(arena, count + 1, size_bytes) : NULL;
+    if (copy && count > 0)
+        memcpy(copy, from, count * size_bytes);
+    return copy;
+}
+
 char *vs_arena_strdup(struct vs_arena *arena, const char *text) {
     return vs_arena_strndup(arena, text, strlen(text));
 }

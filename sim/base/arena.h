@@ -26,6 +26,9 @@ void vs_arena_init(struct vs_arena *arena);
  */
 void *vs_arena_alloc(struct vs_arena *arena, size_t count, size_t size_bytes);
 
+/* A copy of `count` elements, with a zeroed one behind them; NULL when memory runs out. */
+void *vs_arena_copy(struct vs_arena *arena, const void *from, size_t count, size_t size_bytes);
+
 /* Typed form: `double *x = VS_NEW_ARRAY(arena, double, n);` */
 #define VS_NEW_ARRAY(arena, type, count) ((type *)vs_arena_alloc((arena), (count), sizeof(type)))
 #define VS_NEW(arena, type) VS_NEW_ARRAY(arena, type, 1)

@@ -238,11 +238,9 @@ bool vs_shell_split(struct vs_arena *arena, const char *text, char ***words, siz
         if (!copy || !vs_vec_push(&list, copy))
             goto nomem;
     }
-    char **copied = VS_NEW_ARRAY(arena, char *, list.count + 1);
+    char **copied = vs_arena_copy(arena, list.at, list.count, sizeof *list.at);
     if (!copied)
         goto nomem;
-    if (list.count > 0)
-        memcpy(copied, list.at, list.count * sizeof *copied);
     *words = copied;
     *count = list.count;
     done = true;

@@ -64,6 +64,9 @@ struct vs_cli_option {
         "--threads", VS_CLI_COUNT, VS_CLI_AT(threads), "N",                                        \
             "threads; the result doesn't depend on it (default: all processors)"                   \
     }
+/* Of a command that works on one point after the other. */
+#define VS_CLI_THREADS_IGNORED                                                                     \
+    { "--threads", VS_CLI_COUNT, VS_CLI_AT(threads), "N", "taken for scripts: one is enough here" }
 #define VS_CLI_SEED                                                                                \
     { "--seed", VS_CLI_COUNT, VS_CLI_AT(seed), "N", "taken for scripts: cases say their own" }
 #define VS_CLI_CSV                                                                                 \

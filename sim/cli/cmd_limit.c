@@ -18,7 +18,7 @@ static const struct vs_cli_option OPTIONS[] = {
     VS_CLI_PLOT,
     {"--fail-on-oom", VS_CLI_FLAG, VS_CLI_AT(fail_on_oom), NULL, "exit with 3 if nothing fits"},
     VS_CLI_QUIET,
-    VS_CLI_THREADS,
+    VS_CLI_THREADS_IGNORED,
 };
 
 static const enum vs_axis SEARCHABLE[AXES_MOST] = {

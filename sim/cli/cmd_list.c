@@ -82,9 +82,9 @@ static bool list_models(struct vs_cli *cli, struct vs_listing *listing, struct v
 }
 
 static const struct vs_listing_column WORKLOAD_COLUMNS[] = {
-    {"name", "name", false, false},     {"task", "task", false, false},
-    {"model", "model", false, false},   {"engines", "engines", false, false},
-    {"not yet", "later", false, false}, {"about", "about", false, true},
+    {"name", "name", false, false},   {"task", "task", false, false},
+    {"model", "model", false, false}, {"engines", "engines", false, false},
+    {"about", "about", false, true},
 };
 
 static bool add_workload(struct vs_cli *cli, const char *name, struct vs_listing *listing,
@@ -97,7 +97,6 @@ static bool add_workload(struct vs_cli *cli, const char *name, struct vs_listing
         vs_cell_text(workload.task),
         vs_cell_text(workload.values.at[VS_AXIS_MODEL].text),
         vs_cell_text(join(cli->arena, workload.engines, workload.engine_count)),
-        vs_cell_text(workload.later),
         vs_cell_text(workload.about),
     };
     vs_listing_add(listing, cells);

@@ -26,7 +26,7 @@ static const struct vs_cli_option OPTIONS[] = {
      "leave out bad rows of the trace, and count them"},
     {"--fail-on-oom", VS_CLI_FLAG, VS_CLI_AT(fail_on_oom), NULL, "exit with 3 if it doesn't fit"},
     VS_CLI_QUIET,
-    VS_CLI_THREADS,
+    VS_CLI_THREADS_IGNORED,
 };
 
 /* A time of an option, above 0; not given it stays 0. */

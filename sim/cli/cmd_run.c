@@ -12,7 +12,7 @@ static const struct vs_cli_option OPTIONS[] = {
      "also carry the plan out, on cuda:N or cpu, and compare"},
     {"--fail-on-oom", VS_CLI_FLAG, VS_CLI_AT(fail_on_oom), NULL, "exit with 3 if it doesn't fit"},
     VS_CLI_QUIET,
-    VS_CLI_THREADS,
+    VS_CLI_THREADS_IGNORED,
 };
 
 static bool write_plan(struct vs_cli *cli, const struct vs_request *request, struct vs_err *err) {

@@ -109,7 +109,6 @@ static bool show_workload(struct vs_doc *doc, const char *name, struct vs_err *e
     }
     vs_doc_begin(doc, "workload", workload.name, workload.about, workload.file);
     vs_doc_property(doc, "engines", vs_cell_text(engines));
-    vs_doc_property(doc, "later", vs_cell_text(workload.later));
     vs_doc_section(doc, &axes);
     vs_doc_end(doc);
     vs_listing_release(&axes);

@@ -333,22 +333,17 @@ static int by_name(const void *a, const void *b) {
                   ((const struct vs_engine_number *)b)->name);
 }
 
-static const void *keep(struct vs_arena *arena, const void *at, size_t count, size_t size_bytes) {
-    void *copy = vs_arena_alloc(arena, count + 1, size_bytes);
-    if (copy && count > 0)
-        memcpy(copy, at, count * size_bytes);
-    return copy;
-}
-
 static bool finish(struct load *l, struct vs_err *err) {
     struct vs_engine *e = l->engine;
 
     if (l->numbers.count > 0)
         qsort(l->numbers.at, l->numbers.count, sizeof *l->numbers.at, by_name);
-    e->supports = keep(l->arena, l->supports.at, l->supports.count, sizeof *l->supports.at);
-    e->defaults = keep(l->arena, l->defaults.at, l->defaults.count, sizeof *l->defaults.at);
-    e->rules = keep(l->arena, l->rules.at, l->rules.count, sizeof *l->rules.at);
-    e->numbers = keep(l->arena, l->numbers.at, l->numbers.count, sizeof *l->numbers.at);
+    e->supports =
+        vs_arena_copy(l->arena, l->supports.at, l->supports.count, sizeof *l->supports.at);
+    e->defaults =
+        vs_arena_copy(l->arena, l->defaults.at, l->defaults.count, sizeof *l->defaults.at);
+    e->rules = vs_arena_copy(l->arena, l->rules.at, l->rules.count, sizeof *l->rules.at);
+    e->numbers = vs_arena_copy(l->arena, l->numbers.at, l->numbers.count, sizeof *l->numbers.at);
     e->support_count = l->supports.count;
     e->default_count = l->defaults.count;
     e->rule_count = l->rules.count;

@@ -1,9 +1,12 @@
 /* What others ask of a loaded engine. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "engine/engine.h"
+
+enum { NUMBER_NAME_SIZE = 256 };
 
 bool vs_engine_has_task(const struct vs_engine *engine, const char *task) {
     for (size_t i = 0; i < engine->task_count; i++)
@@ -75,38 +78,24 @@ bool vs_engine_rule_lists(const struct vs_engine *engine, const char *name, cons
     return words ? false : fallback;
 }
 
-/* "name@arch", or "name" where arch is NULL. */
-struct number_key {
-    const char *name, *arch;
-};
-
-/* The order of the texts, without writing the key down: numbers are asked for once per operation of
- * each step. */
-static int match(const void *key, const void *element) {
-    const struct number_key *k = key;
-    const char *text = ((const struct vs_engine_number *)element)->name;
-    size_t length = strlen(k->name);
-    int order = strncmp(k->name, text, length);
-    if (order != 0)
-        return order;
-    if (!k->arch)
-        return text[length] == '\0' ? 0 : -1;
-    return text[length] != '@' ? '@' - (unsigned char)text[length]
-                               : strcmp(k->arch, text + length + 1);
+static int by_name(const void *key, const void *element) {
+    return strcmp(key, ((const struct vs_engine_number *)element)->name);
 }
 
-static const struct vs_engine_number *find_number(const struct vs_engine *engine, const char *name,
-                                                  const char *arch) {
-    const struct number_key key = {name, arch};
-    if (engine->number_count == 0)
-        return NULL;
-    return bsearch(&key, engine->numbers, engine->number_count, sizeof *engine->numbers, match);
+static const struct vs_engine_number *find_number(const struct vs_engine *engine,
+                                                  const char *name) {
+    return engine->number_count == 0 ? NULL
+                                     : bsearch(name, engine->numbers, engine->number_count,
+                                               sizeof *engine->numbers, by_name);
 }
 
 double vs_engine_number(const struct vs_engine *engine, const char *name, const char *arch,
                         double fallback) {
-    const struct vs_engine_number *found = arch ? find_number(engine, name, arch) : NULL;
+    char key[NUMBER_NAME_SIZE];
+    const struct vs_engine_number *found = NULL;
+    if (arch && snprintf(key, sizeof key, "%s@%s", name, arch) < NUMBER_NAME_SIZE)
+        found = find_number(engine, key);
     if (!found)
-        found = find_number(engine, name, NULL);
+        found = find_number(engine, name);
     return found ? found->num.value : fallback;
 }

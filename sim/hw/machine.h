@@ -20,7 +20,6 @@ struct vs_arch {
     struct vs_num gemm_fraction;      /* large 16-bit GEMM, share of peak */
     struct vs_num gemm_fp32_fraction; /* the same for fp32/tf32 GEMM */
     struct vs_num attention_fraction; /* fused (flash) attention, share of the 16-bit peak */
-    struct vs_num attention_cudnn_fraction; /* the same with cuDNN-class kernels */
     struct vs_num
         flops_per_watt; /* sustained GEMM FLOP/s per watt of TDP; large GEMMs hit the power limit */
     struct vs_num context_bytes;        /* what a process's context and loaded kernels take */
@@ -50,7 +49,7 @@ struct vs_device {
     struct {
         /* fp16 accumulates in fp32; bf16 is unknown where no unit has it (fp32 rate at best) */
         struct vs_num fp32_flops, tf32_flops, fp16_flops, fp16_acc16_flops, bf16_flops, fp8_flops,
-            fp4_flops, int8_flops;
+            fp4_flops;
         struct vs_num sms, clock_hz, power_w;
     } compute;
     const char *link;      /* name in hwprofiles/links, e.g. "pcie4x16"; NULL for unified memory */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { SLOTS_FIRST = 1024 };
 
 void vs_alloc_trace_release(struct vs_alloc_trace *trace) {
@@ -14,18 +16,10 @@ void vs_alloc_trace_release(struct vs_alloc_trace *trace) {
     memset(trace, 0, sizeof *trace);
 }
 
-/* The finalizer of splitmix64 (Steele, Lea, Flood 2014). */
-static uint64_t scatter(const uint64_t key[2]) {
-    uint64_t x = key[0] * 0x9e3779b97f4a7c15ULL + key[1];
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return x ^ (x >> 31);
-}
-
 /* The slot of a key, or the free one where it would go. The table is never full. */
 static struct vs_alloc_slot *slot_of(const struct vs_alloc_trace *trace, const uint64_t key[2]) {
     size_t mask = trace->slots.count - 1;
-    size_t i = (size_t)scatter(key) & mask;
+    size_t i = (size_t)vs_hash_pair(key[0], key[1]) & mask;
     while (trace->slots.at[i].used &&
            (trace->slots.at[i].key[0] != key[0] || trace->slots.at[i].key[1] != key[1]))
         i = (i + 1) & mask;
@@ -79,15 +73,14 @@ bool vs_alloc_is_live(const struct vs_alloc_trace *trace, const uint64_t key[2])
     return slot->used && slot->block != VS_ALLOC_NONE;
 }
 
-static bool add_block(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry, bool live,
+static bool add_block(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry,
                       uint32_t *block) {
     struct vs_alloc_block made = {.address = entry->address,
                                   .bytes = entry->bytes,
                                   .below = VS_ALLOC_NONE,
                                   .device = (uint8_t)entry->device,
                                   .stream = (uint8_t)entry->stream,
-                                  .tag = (uint8_t)entry->tag,
-                                  .live = live};
+                                  .tag = (uint8_t)entry->tag};
     if (trace->blocks.count >= VS_ALLOC_NONE || !vs_vec_push(&trace->blocks, made))
         return false;
     *block = (uint32_t)(trace->blocks.count - 1);
@@ -108,21 +101,21 @@ static bool add_event(struct vs_alloc_trace *trace, const struct vs_alloc_entry 
 
 bool vs_alloc_take(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry) {
     uint32_t block;
-    if (!reserve_slot(trace) || !add_block(trace, entry, true, &block) ||
+    if (!reserve_slot(trace) || !add_block(trace, entry, &block) ||
         !add_event(trace, entry, VS_ALLOC_TAKE, block))
         return false;
     push_key(trace, entry->key, block);
     return true;
 }
 
-static bool add_before(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry, bool live,
+static bool add_before(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry,
                        uint32_t *block) {
-    return add_block(trace, entry, live, block) && vs_vec_push(&trace->before, *block);
+    return add_block(trace, entry, block) && vs_vec_push(&trace->before, *block);
 }
 
 bool vs_alloc_before(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry) {
     uint32_t block;
-    if (!reserve_slot(trace) || !add_before(trace, entry, true, &block))
+    if (!reserve_slot(trace) || !add_before(trace, entry, &block))
         return false;
     push_key(trace, entry->key, block);
     return true;
@@ -132,18 +125,17 @@ bool vs_alloc_give(struct vs_alloc_trace *trace, const struct vs_alloc_entry *en
     uint32_t block = pop_key(trace, entry->key);
     if (block == VS_ALLOC_NONE) {
         trace->unknown_frees++;
-        if (!add_before(trace, entry, false, &block))
+        if (!add_before(trace, entry, &block))
             return false;
     }
     trace->size_changes += entry->bytes != 0 && trace->blocks.at[block].bytes != entry->bytes;
-    trace->blocks.at[block].live = false;
     return add_event(trace, entry, VS_ALLOC_GIVE, block);
 }
 
 bool vs_alloc_retag(struct vs_alloc_trace *trace, const struct vs_alloc_entry *entry,
                     const uint64_t to_key[2]) {
     uint32_t block = pop_key(trace, entry->key);
-    if (block == VS_ALLOC_NONE && !add_before(trace, entry, true, &block))
+    if (block == VS_ALLOC_NONE && !add_before(trace, entry, &block))
         return false;
     if (!reserve_slot(trace) || !add_event(trace, entry, VS_ALLOC_RETAG, block))
         return false;

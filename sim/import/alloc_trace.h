@@ -32,7 +32,6 @@ struct vs_alloc_block {
     uint32_t below; /* recorder: the next older live block of the same key */
     uint8_t device, stream;
     uint8_t tag; /* enum vs_tag when it was taken */
-    bool live;   /* at the end of the recording */
 };
 
 struct vs_alloc_event {
@@ -46,7 +45,6 @@ struct vs_alloc_event {
 /* What the recording itself says about running out. */
 struct vs_alloc_oom {
     uint64_t place, bytes, device_free_bytes;
-    unsigned device;
 };
 
 /* Segments of the recorded program's own allocator, on one device. */

@@ -3,6 +3,7 @@
 #ifndef VS_IMPORT_READER_H
 #define VS_IMPORT_READER_H
 
+#include "base/input.h"
 #include "base/vec.h"
 #include "import/trace.h"
 
@@ -39,6 +40,16 @@ struct vs_trace_row {
     char numbers[VS_TRACE_FIELDS][64]; /* where a text points to, for JSON */
     VS_VEC(uint64_t) hash_room;
 };
+
+/* False, with why: for `return vs_because(...)`. */
+static inline bool vs_because(const char **why, const char *text) {
+    *why = text;
+    return false;
+}
+
+/* A copy of the next line, terminated, to be split in place. *more is false at the end. */
+typedef VS_VEC(char) vs_trace_text;
+bool vs_trace_line(struct vs_input *in, vs_trace_text *line, bool *more, struct vs_err *err);
 
 /* Splits a line at its commas, in place; quotes around a field go. The fields' texts are pushed to
  * `fields`. False: an unclosed quote, or memory (`why` is NULL then). */

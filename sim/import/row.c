@@ -11,9 +11,20 @@
 
 enum { DEPTH_MOST = 64 };
 
-static bool because(const char **why, const char *text) {
-    *why = text;
-    return false;
+bool vs_trace_line(struct vs_input *in, vs_trace_text *line, bool *more, struct vs_err *err) {
+    const char *text;
+    size_t length = 0;
+    if (!vs_input_line(in, &text, &length, err))
+        return false;
+    *more = text != NULL;
+    if (!text)
+        return true;
+    line->count = 0;
+    if (!vs_vec_reserve(line, length + 1))
+        return vs_err_nomem(err);
+    memcpy(line->at, text, length + 1);
+    line->count = length;
+    return true;
 }
 
 /* ---- CSV ---- */
@@ -30,12 +41,12 @@ static bool take_field(char *at, char **next, const char **why) {
             *next = at + 1;
             *to = '\0';
             return at[1] == ',' || at[1] == '\0' ||
-                   because(why, "found text after a closing quote, expected a comma");
+                   vs_because(why, "found text after a closing quote, expected a comma");
         }
         at += *at == '"';
         *to++ = *at;
     }
-    return because(why, "found the end of the line, expected a quote that closes a field");
+    return vs_because(why, "found the end of the line, expected a quote that closes a field");
 }
 
 bool vs_trace_split(char *line, vs_trace_texts *fields, const char **why) {
@@ -125,21 +136,21 @@ static bool is_key(const char *key, size_t length, const char *name) {
 static bool take_hashes(const char *at, struct vs_trace_row *row, const char **why) {
     row->hash_room.count = 0;
     if (*at != '[')
-        return because(why, "expected an array of hash ids");
+        return vs_because(why, "expected an array of hash ids");
     at = blanks(at + 1);
     while (*at != ']') {
         char *end;
         errno = 0;
         unsigned long long id = strtoull(at, &end, 10);
         if (*at < '0' || *at > '9' || errno != 0)
-            return because(why, "expected a hash id, a whole number below 2^64");
+            return vs_because(why, "expected a hash id, a whole number below 2^64");
         if (!vs_vec_push(&row->hash_room, (uint64_t)id))
-            return because(why, NULL);
+            return vs_because(why, NULL);
         at = blanks(end);
         if (*at == ',')
             at = blanks(at + 1);
         else if (*at != ']')
-            return because(why, "expected a comma or the end of the hash ids");
+            return vs_because(why, "expected a comma or the end of the hash ids");
     }
     row->hashes = row->hash_room.at;
     row->hash_count = row->hash_room.count;
@@ -151,13 +162,13 @@ static bool take_value(const char *at, const char *end, enum vs_trace_field fiel
                        struct vs_trace_row *row, const char **why) {
     size_t length = (size_t)(end - at);
     if (row->text[field])
-        return because(why, "a key stands twice in the object");
+        return vs_because(why, "a key stands twice in the object");
     if (field == VS_TRACE_HASHES) {
         row->text[field] = "";
         return take_hashes(at, row, why);
     }
     if (length >= sizeof row->numbers[field])
-        return because(why, "found a value of over 63 characters, expected a number");
+        return vs_because(why, "found a value of over 63 characters, expected a number");
     memcpy(row->numbers[field], at, length);
     row->numbers[field][length] = '\0';
     row->text[field] = row->numbers[field];
@@ -171,7 +182,7 @@ bool vs_trace_object(const char *line, const struct vs_trace_reader *reader,
     memset(row->text, 0, sizeof row->text);
     row->hash_count = 0;
     if (*at != '{')
-        return because(why, "expected an object");
+        return vs_because(why, "expected an object");
     at++;
     for (bool first = true;; first = false) {
         const char *value = next_key(at, first, &key, &length, why);
@@ -179,7 +190,7 @@ bool vs_trace_object(const char *line, const struct vs_trace_reader *reader,
             return *why == NULL;
         at = skip_value(value);
         if (!at)
-            return because(why, "found a value that is not closed");
+            return vs_because(why, "found a value that is not closed");
         for (int f = 0; f < VS_TRACE_FIELDS; f++)
             if (is_key(key, length, reader->fields[f]) &&
                 !take_value(value, at, (enum vs_trace_field)f, row, why))

@@ -23,7 +23,7 @@ struct reader {
     enum form form;
     size_t column[2]; /* of the two names of its form */
     size_t columns;
-    VS_VEC(char) line; /* a copy, split in place */
+    vs_trace_text line; /* split in place */
     vs_trace_texts fields;
     struct vs_arena arena; /* of one line */
 };
@@ -42,20 +42,6 @@ static void release(struct reader *r) {
 }
 
 /* ---- lines ---- */
-
-static bool next_line(struct reader *r, bool *more, size_t *length, struct vs_err *err) {
-    const char *line;
-    if (!vs_input_line(r->in, &line, length, err))
-        return false;
-    *more = line != NULL;
-    if (!line)
-        return true;
-    r->line.count = 0;
-    if (!vs_vec_reserve(&r->line, *length + 1))
-        return vs_err_nomem(err);
-    memcpy(r->line.at, line, *length + 1);
-    return true;
-}
 
 /* The place of a name in the header; false where it is not there. */
 static bool find_column(struct reader *r, const char *name, size_t *column) {
@@ -80,11 +66,11 @@ static enum form form_of_header(struct reader *r) {
 }
 
 /* Reads the first line of a CSV; that of JSON is a row already. *row says which. */
-static bool recognise(struct reader *r, bool *row, size_t *length, struct vs_err *err) {
+static bool recognise(struct reader *r, bool *row, struct vs_err *err) {
     const char *why;
     bool more;
     *row = false;
-    if (!next_line(r, &more, length, err))
+    if (!vs_trace_line(r->in, &r->line, &more, err))
         return false;
     if (more && r->line.at[strspn(r->line.at, " \t")] == '{') {
         *row = true;
@@ -99,12 +85,7 @@ static bool recognise(struct reader *r, bool *row, size_t *length, struct vs_err
 
 /* ---- rows ---- */
 
-/* False: *why says what is wrong, or is NULL when memory runs out. */
-static bool because(const char **why, const char *text) {
-    *why = text;
-    return false;
-}
-
+/* Below, false: *why says what is wrong, or is NULL when memory runs out. */
 static bool take_number(const char *at, const char **end, uint64_t most, uint64_t *number) {
     const char *from = at;
     *number = 0;
@@ -124,18 +105,18 @@ static bool whole_number(const char *text, uint64_t most, uint64_t *number) {
 
 static bool add_length(struct reader *r, uint64_t length, const char **why) {
     if (length == 0 || length > VS_STEP_TOKENS_MOST)
-        return because(why, "found a length that is no whole number from 1 to 4194304");
+        return vs_because(why, "found a length that is no whole number from 1 to 4194304");
     uint32_t tokens = (uint32_t)length;
-    return vs_vec_push(&r->trace->lengths, tokens) ? true : because(why, NULL);
+    return vs_vec_push(&r->trace->lengths, tokens) ? true : vs_because(why, NULL);
 }
 
 /* Ends a step that began with sample `first`. */
 static bool add_step(struct reader *r, uint64_t number, size_t first, const char **why) {
     size_t count = r->trace->lengths.count - first;
     if (count == 0 || count > VS_STEP_SAMPLES_MOST)
-        return because(why, "expected 1 to 65536 samples in a step");
+        return vs_because(why, "expected 1 to 65536 samples in a step");
     struct vs_step step = {number, first, count};
-    return vs_vec_push(&r->trace->steps, step) ? true : because(why, NULL);
+    return vs_vec_push(&r->trace->steps, step) ? true : vs_because(why, NULL);
 }
 
 static bool read_list(struct reader *r, const char *text, const char **why) {
@@ -144,7 +125,7 @@ static bool read_list(struct reader *r, const char *text, const char **why) {
         uint64_t length;
         const char *end;
         if (!take_number(at, &end, VS_STEP_TOKENS_MOST, &length) || (*end != ' ' && *end != '\0'))
-            return because(why, "found lengths that are not whole numbers with blanks between");
+            return vs_because(why, "found lengths that are not whole numbers with blanks between");
         if (!add_length(r, length, why))
             return false;
         at = end + strspn(end, " ");
@@ -162,7 +143,7 @@ static bool add_sample(struct reader *r, uint64_t number, uint64_t length, const
     if (!last || last->number != number)
         return add_step(r, number, first, why);
     if (last->count == VS_STEP_SAMPLES_MOST)
-        return because(why, "expected 1 to 65536 samples in a step");
+        return vs_because(why, "expected 1 to 65536 samples in a step");
     last->count++;
     return true;
 }
@@ -174,8 +155,8 @@ static bool add_bin(struct reader *r, uint64_t count, uint64_t length, const cha
         return true;
     sum += count; /* at most 2^22 lengths of less than 2^40 each */
     if (t->weights.count > VS_STEP_TOKENS_MOST)
-        return because(why, "expected at most 4194304 rows in a histogram");
-    return add_length(r, length, why) && (vs_vec_push(&t->weights, sum) || because(why, NULL));
+        return vs_because(why, "expected at most 4194304 rows in a histogram");
+    return add_length(r, length, why) && (vs_vec_push(&t->weights, sum) || vs_because(why, NULL));
 }
 
 static bool read_csv_row(struct reader *r, const char **why) {
@@ -184,31 +165,32 @@ static bool read_csv_row(struct reader *r, const char **why) {
     if (!vs_trace_split(r->line.at, &r->fields, why))
         return false;
     if (r->fields.count != r->columns)
-        return because(why, "found another number of fields than the header has");
+        return vs_because(why, "found another number of fields than the header has");
     const char *text = r->fields.at[r->column[1]];
     if (!whole_number(r->fields.at[r->column[0]], 1ULL << 40, &number))
-        return because(why, "found a number of a step, or a count, that is no whole number");
+        return vs_because(why, "found a number of a step, or a count, that is no whole number");
     if (r->form == FORM_LISTS)
         return read_list(r, text, why) && add_step(r, number, first, why);
     if (!whole_number(text, VS_STEP_TOKENS_MOST, &length))
-        return because(why, "found a length that is no whole number from 1 to 4194304");
+        return vs_because(why, "found a length that is no whole number from 1 to 4194304");
     return r->form == FORM_SAMPLES ? add_sample(r, number, length, why)
                                    : add_bin(r, number, length, why);
 }
 
-static bool read_json_row(struct reader *r, size_t length, const char **why) {
+static bool read_json_row(struct reader *r, const char **why) {
     size_t first = r->trace->lengths.count;
     const struct vs_json *root;
     struct vs_err err;
     vs_arena_reset(&r->arena);
-    if (!vs_json_parse(&r->arena, "", r->line.at, length, &root, &err))
-        return because(why, err.status == VS_ERR_NOMEM ? NULL : "expected one JSON object a line");
+    if (!vs_json_parse(&r->arena, "", r->line.at, r->line.count, &root, &err))
+        return vs_because(why,
+                          err.status == VS_ERR_NOMEM ? NULL : "expected one JSON object a line");
     const struct vs_json *step = vs_json_member(root, "step");
     const struct vs_json *lengths = vs_json_member(root, "lengths");
     if (!lengths || lengths->kind != VS_JSON_ARRAY)
-        return because(why, "expected an array under 'lengths'");
+        return vs_because(why, "expected an array under 'lengths'");
     if (step && (!step->is_integer || step->integer > 1ULL << 40))
-        return because(why, "expected a whole number under 'step'");
+        return vs_because(why, "expected a whole number under 'step'");
     for (const struct vs_json *l = lengths->child; l; l = l->next)
         if (!add_length(r, l->is_integer ? l->integer : 0, why))
             return false;
@@ -216,10 +198,10 @@ static bool read_json_row(struct reader *r, size_t length, const char **why) {
 }
 
 /* A row, or one more that is left out; what it had added goes. */
-static bool read_row(struct reader *r, size_t length, struct vs_err *err) {
+static bool read_row(struct reader *r, struct vs_err *err) {
     size_t before = r->trace->lengths.count;
     const char *why = NULL;
-    if (r->form == FORM_JSON ? read_json_row(r, length, &why) : read_csv_row(r, &why))
+    if (r->form == FORM_JSON ? read_json_row(r, &why) : read_csv_row(r, &why))
         return true;
     if (!why)
         return vs_err_nomem(err);
@@ -231,19 +213,18 @@ static bool read_row(struct reader *r, size_t length, struct vs_err *err) {
 }
 
 static bool read_rows(struct reader *r, struct vs_err *err) {
-    size_t length = 0;
     bool more;
-    if (!recognise(r, &more, &length, err))
+    if (!recognise(r, &more, err))
         return false;
     if (r->form == FORM_NONE)
         return vs_err_at(err, vs_input_name(r->in), 1, 0,
                          "expected a header with step and lengths, step and length, or length and "
                          "count, or a JSON object with 'lengths'");
     r->trace->form = FORMS[r->form];
-    if (!more && !next_line(r, &more, &length, err))
+    if (!more && !vs_trace_line(r->in, &r->line, &more, err))
         return false;
     while (more)
-        if (!read_row(r, length, err) || !next_line(r, &more, &length, err))
+        if (!read_row(r, err) || !vs_trace_line(r->in, &r->line, &more, err))
             return false;
     return true;
 }
@@ -262,8 +243,7 @@ bool vs_step_trace_looks_like(const char *head, size_t length) {
     struct vs_err err;
     struct reader r = {.in = vs_input_over(head, length, "", &err)};
     bool row;
-    size_t n;
-    bool ok = r.in != NULL && recognise(&r, &row, &n, &err) && r.form != FORM_NONE;
+    bool ok = r.in != NULL && recognise(&r, &row, &err) && r.form != FORM_NONE;
     vs_input_close(r.in);
     release(&r);
     return ok;

@@ -26,25 +26,9 @@ struct reader {
     size_t column[COLUMN_COUNT]; /* SIZE_MAX = not there */
     size_t columns;
     uint64_t row;
-    VS_VEC(char) line; /* split in place */
+    vs_trace_text line; /* split in place */
     vs_trace_texts fields;
 };
-
-/* The next line, copied. *more is false at the end. */
-static bool next_line(struct reader *r, bool *more, struct vs_err *err) {
-    const char *line;
-    size_t length = 0;
-    if (!vs_input_line(r->in, &line, &length, err))
-        return false;
-    *more = line != NULL;
-    if (!line)
-        return true;
-    r->line.count = 0;
-    if (!vs_vec_reserve(&r->line, length + 1))
-        return vs_err_nomem(err);
-    memcpy(r->line.at, line, length + 1);
-    return true;
-}
 
 static bool fail(const struct reader *r, struct vs_err *err, const char *what) {
     return vs_err_at(err, vs_input_name(r->in), vs_input_line_number(r->in), 0, "%s", what);
@@ -53,7 +37,7 @@ static bool fail(const struct reader *r, struct vs_err *err, const char *what) {
 static bool read_header(struct reader *r, struct vs_err *err) {
     const char *name = vs_input_name(r->in), *why = NULL;
     bool more;
-    if (!next_line(r, &more, err))
+    if (!vs_trace_line(r->in, &r->line, &more, err))
         return false;
     if (!more)
         return fail(r, err, "found an empty file, expected a header");
@@ -119,7 +103,7 @@ static bool read_rows(struct reader *r, struct vs_err *err) {
         const char *why = NULL;
         bool more;
         struct vs_torch_event event;
-        if (!next_line(r, &more, err))
+        if (!vs_trace_line(r->in, &r->line, &more, err))
             return false;
         if (!more)
             return true;

@@ -114,8 +114,7 @@ bool vs_torch_event_add(struct vs_alloc_trace *trace, const struct vs_torch_even
         vs_alloc_note_oom(trace,
                           &(struct vs_alloc_oom){.place = event->place,
                                                  .bytes = event->bytes,
-                                                 .device_free_bytes = event->device_free_bytes,
-                                                 .device = entry.device});
+                                                 .device_free_bytes = event->device_free_bytes});
         return true;
     }
     if (event->action == VS_ACTION_SEGMENT_TAKE || event->action == VS_ACTION_SEGMENT_GIVE)

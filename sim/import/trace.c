@@ -23,17 +23,8 @@ struct vs_trace {
     vs_trace_texts fields;      /* of the current row of a CSV */
     size_t columns;             /* of its header */
     size_t at[VS_TRACE_FIELDS]; /* which of them is which field; SIZE_MAX = not there */
-    VS_VEC(char) line;          /* a copy that is split in place */
+    vs_trace_text line;         /* split in place */
 };
-
-static bool copy_line(struct vs_trace *t, const char *line, size_t length, struct vs_err *err) {
-    t->line.count = 0;
-    if (!vs_vec_reserve(&t->line, length + 1))
-        return vs_err_nomem(err);
-    memcpy(t->line.at, line, length + 1);
-    t->line.count = length + 1;
-    return true;
-}
 
 static bool bad_line(const struct vs_trace *t, const char *why, struct vs_err *err) {
     if (!why)
@@ -70,15 +61,14 @@ static bool takes_object(struct vs_trace *t, const struct vs_trace_reader *reade
 }
 
 static bool recognise(struct vs_trace *t, struct vs_err *err) {
-    const char *line, *why;
-    size_t length;
-    if (!vs_input_line(t->in, &line, &length, err))
+    const char *why;
+    bool more;
+    if (!vs_trace_line(t->in, &t->line, &more, err))
         return false;
-    if (!line)
+    if (!more)
         return vs_err_at(err, vs_input_name(t->in), 0, 0, "found an empty file, expected a trace");
+    const char *line = t->line.at;
     bool json = line[strspn(line, " \t")] == '{';
-    if (!copy_line(t, line, length, err))
-        return false;
     if (!json && !vs_trace_split(t->line.at, &t->fields, &why))
         return bad_line(t, why, err);
     t->columns = t->fields.count;
@@ -219,17 +209,13 @@ static void note_skipped(struct vs_trace *t, const struct vs_err *err) {
 bool vs_trace_next(struct vs_trace *t, struct vs_trace_request *request, bool *more,
                    struct vs_err *err) {
     for (;;) {
-        const char *line = t->line.at;
-        size_t length;
         struct vs_trace_request read;
         struct vs_err bad = {.status = VS_OK};
-        if (!t->held && !vs_input_line(t->in, &line, &length, err))
+        *more = true;
+        if (!t->held && !vs_trace_line(t->in, &t->line, more, err))
             return false;
-        *more = line != NULL;
-        if (!line)
+        if (!*more)
             return true;
-        if (!t->held && !copy_line(t, line, length, err))
-            return false;
         t->held = false;
         if (!read_request(t, &read, &bad)) {
             if (!t->skip_bad || bad.status != VS_ERR_INPUT) {

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "memory/blocks.h"
 #include "memory/pool.h"
 
@@ -63,14 +64,7 @@ struct vs_pool {
     uint32_t growths_left; /* see vs_table_grow */
 };
 
-/* A 64-bit number for a pair; different pairs get unrelated numbers (finalizer of splitmix64). */
-static inline uint64_t vs_mix(uint64_t a, uint64_t b) {
-    uint64_t x = a * 0x9e3779b97f4a7c15ULL + b;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return x ^ (x >> 31);
-}
-/* First arguments of vs_mix beside addresses, which are multiples of 512. */
+/* First arguments of vs_hash_pair beside addresses, which are multiples of 512. */
 enum { VS_MIX_BUMP = 1, VS_MIX_RAW = 2, VS_MIX_SEGMENT = 3, VS_MIX_ABSENT = 4 };
 
 /* Driver: what the process has taken of this memory. */

@@ -43,7 +43,7 @@ static enum vs_pool_result bump_alloc(struct vs_pool *pool, unsigned stream, uin
     record->state = VS_BLOCK_HELD;
     record->kind = VS_BLOCK_OF_ALLOCATOR;
     record->tag = (uint8_t)tag;
-    pool->layout += vs_mix(VS_MIX_BUMP, size_bytes);
+    pool->layout += vs_hash_pair(VS_MIX_BUMP, size_bytes);
     vs_pool_hold(pool, record);
     return result;
 }
@@ -52,7 +52,7 @@ static void bump_release(struct vs_pool *pool, vs_block block) {
     const struct vs_block_record *record = &pool->blocks.at[block];
     vs_pool_drop(pool, record);
     vs_driver_give(pool, record->size_bytes);
-    pool->layout -= vs_mix(VS_MIX_BUMP, record->size_bytes);
+    pool->layout -= vs_hash_pair(VS_MIX_BUMP, record->size_bytes);
     vs_blocks_give(&pool->blocks, block);
 }
 

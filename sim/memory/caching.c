@@ -7,11 +7,11 @@
 #include <string.h>
 
 static uint64_t cached_mix(const struct vs_block_record *block) {
-    return vs_mix(block->address, block->size_bytes | VS_BLOCK_CACHED);
+    return vs_hash_pair(block->address, block->size_bytes | VS_BLOCK_CACHED);
 }
 
 static uint64_t held_mix(const struct vs_block_record *block) {
-    return vs_mix(block->address, block->size_bytes | VS_BLOCK_HELD);
+    return vs_hash_pair(block->address, block->size_bytes | VS_BLOCK_HELD);
 }
 
 /* roundup_power2_next_division: `divisions` steps between one power of two and the next. */
@@ -186,7 +186,7 @@ static uint32_t new_segment(struct vs_pool *pool, uint8_t list, uint64_t size_by
     record->state = VS_BLOCK_CACHED;
     record->kind = VS_BLOCK_OF_ALLOCATOR;
     record->list = list;
-    pool->layout += vs_mix(record->address + VS_MIX_SEGMENT, segment_bytes + list);
+    pool->layout += vs_hash_pair(record->address + VS_MIX_SEGMENT, segment_bytes + list);
     return block;
 }
 
@@ -199,7 +199,8 @@ static void free_segment(struct vs_pool *pool, uint32_t block) {
     struct vs_caching *caching = pool->allocator;
     const struct vs_block_record *record = &pool->blocks.at[block];
     vs_caching_uncache(pool, block);
-    pool->layout -= vs_mix(record->address + VS_MIX_SEGMENT, record->size_bytes + record->list);
+    pool->layout -=
+        vs_hash_pair(record->address + VS_MIX_SEGMENT, record->size_bytes + record->list);
     vs_address_space_give(&caching->space, record->address, record->size_bytes);
     vs_driver_give(pool, record->size_bytes);
     vs_blocks_give(&pool->blocks, block);

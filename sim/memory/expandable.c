@@ -70,7 +70,7 @@ static uint32_t new_reservation(struct vs_pool *pool, uint8_t list, uint64_t siz
     record->kind = VS_BLOCK_OF_ALLOCATOR;
     record->list = list;
     vs_holes_insert(&caching->lists[list].holes, pool->blocks.at, block);
-    pool->layout += vs_mix(record->address + VS_MIX_SEGMENT, record->size_bytes + list);
+    pool->layout += vs_hash_pair(record->address + VS_MIX_SEGMENT, record->size_bytes + list);
     return block;
 }
 
@@ -136,7 +136,8 @@ uint32_t vs_expandable_grow(struct vs_pool *pool, uint8_t list, uint64_t size_by
 static void free_reservation(struct vs_pool *pool, uint32_t block) {
     struct vs_caching *caching = pool->allocator;
     const struct vs_block_record *record = &pool->blocks.at[block];
-    pool->layout -= vs_mix(record->address + VS_MIX_SEGMENT, record->size_bytes + record->list);
+    pool->layout -=
+        vs_hash_pair(record->address + VS_MIX_SEGMENT, record->size_bytes + record->list);
     vs_address_space_give(&caching->space, record->address, record->size_bytes);
     vs_blocks_give(&pool->blocks, block);
 }

@@ -9,7 +9,7 @@
 #include "memory/allocator.h"
 
 static uint64_t absent_mix(const struct vs_pool *pool, uint32_t index) {
-    return vs_mix(VS_MIX_ABSENT + ((uint64_t)index << 9), pool->blocks.at[index].size_bytes);
+    return vs_hash_pair(VS_MIX_ABSENT + ((uint64_t)index << 9), pool->blocks.at[index].size_bytes);
 }
 
 /* Appends a block to the list of those with resident pages, as the newest. */
@@ -92,7 +92,7 @@ enum vs_pool_result vs_managed_alloc(struct vs_pool *pool, uint64_t bytes, enum 
         pool->managed.blocks++;
         pool->managed.absent += absent_mix(pool, *block);
     } else {
-        pool->layout += vs_mix(VS_MIX_RAW, size_bytes);
+        pool->layout += vs_hash_pair(VS_MIX_RAW, size_bytes);
     }
     return result;
 }
@@ -260,13 +260,13 @@ void vs_managed_reset(struct vs_pool *pool) {
 uint64_t vs_managed_state(const struct vs_pool *pool, uint64_t state) {
     if (pool->managed.blocks == 0)
         return state;
-    state = vs_mix(state, pool->managed.absent);
+    state = vs_hash_pair(state, pool->managed.absent);
     for (uint32_t i = pool->managed.oldest; i != 0; i = pool->blocks.at[i].after) {
         const struct vs_block_record *record = &pool->blocks.at[i];
-        state = vs_mix(state, i);
-        state = vs_mix(state, record->size_bytes);
-        state = vs_mix(state, record->resident_bytes);
-        state = vs_mix(state, record->populated_bytes);
+        state = vs_hash_pair(state, i);
+        state = vs_hash_pair(state, record->size_bytes);
+        state = vs_hash_pair(state, record->resident_bytes);
+        state = vs_hash_pair(state, record->populated_bytes);
     }
     return state;
 }

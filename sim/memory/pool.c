@@ -188,7 +188,7 @@ enum vs_pool_result vs_pool_alloc_raw(struct vs_pool *pool, uint64_t bytes, enum
     record->state = VS_BLOCK_HELD;
     record->kind = VS_BLOCK_RAW;
     record->tag = (uint8_t)tag;
-    pool->layout += vs_mix(VS_MIX_RAW, bytes);
+    pool->layout += vs_hash_pair(VS_MIX_RAW, bytes);
     return result;
 }
 
@@ -223,7 +223,7 @@ void vs_pool_release_block(struct vs_pool *pool, vs_block block) {
         vs_managed_release(pool, block);
         break;
     case VS_BLOCK_RAW:
-        pool->layout -= vs_mix(VS_MIX_RAW, record->size_bytes);
+        pool->layout -= vs_hash_pair(VS_MIX_RAW, record->size_bytes);
         vs_driver_give_raw(pool, record->size_bytes, (enum vs_tag)record->tag);
         vs_blocks_give(&pool->blocks, block);
         break;
@@ -295,7 +295,7 @@ const struct vs_oom *vs_pool_oom(const struct vs_pool *pool) {
 }
 
 uint64_t vs_pool_state(const struct vs_pool *pool) {
-    uint64_t state = vs_mix(pool->layout, pool->guest_bytes);
-    state = vs_mix(state, pool->ceiling_bytes == pool->spec.capacity_bytes);
+    uint64_t state = vs_hash_pair(pool->layout, pool->guest_bytes);
+    state = vs_hash_pair(state, pool->ceiling_bytes == pool->spec.capacity_bytes);
     return vs_managed_state(pool, state);
 }

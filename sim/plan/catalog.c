@@ -9,7 +9,7 @@
 #include "model/model.h"
 
 /* Everything loaded, by kind and key: a list, newest first. */
-enum kind { KIND_WORKLOAD, KIND_ENGINE, KIND_MODEL, KIND_MACHINE };
+enum kind { KIND_WORKLOAD, KIND_ENGINE, KIND_MODEL, KIND_MACHINE, KIND_CONFIG };
 struct entry {
     enum kind kind;
     const char *key;
@@ -64,9 +64,6 @@ bool vs_catalog_workload(struct vs_catalog *catalog, const struct vs_values *use
         return vs_err_nomem(err);
     if (!vs_workload_load(catalog->arena, name, w, err))
         return false;
-    if (w->later)
-        return vs_err_at(err, NULL, 0, 0, "workload '%s' needs what is not modelled yet: %s",
-                         w->name, w->later);
     *workload = w;
     return store(catalog, KIND_WORKLOAD, name, w, err);
 }
@@ -158,6 +155,15 @@ bool vs_catalog_machine(struct vs_catalog *catalog, const struct vs_values *v,
     return split_overrides(catalog, settings, &request, err) &&
            vs_machine_load(catalog->arena, &request, machine, err) &&
            store(catalog, KIND_MACHINE, key, *machine, err);
+}
+
+const void *vs_catalog_config(const struct vs_catalog *catalog, const char *path) {
+    return find(catalog, KIND_CONFIG, path);
+}
+
+bool vs_catalog_keep_config(struct vs_catalog *catalog, const char *path, const void *config,
+                            struct vs_err *err) {
+    return store(catalog, KIND_CONFIG, path, config, err);
 }
 
 bool vs_catalog_word(struct vs_catalog *catalog, struct vs_values *v, enum vs_axis axis,

@@ -36,6 +36,11 @@ bool vs_catalog_machine(struct vs_catalog *catalog, const struct vs_values *v,
                         const struct vs_settings *settings, const struct vs_machine **machine,
                         struct vs_err *err);
 
+/* An engine's own configuration file, for who reads such: NULL = it was not kept yet. */
+const void *vs_catalog_config(const struct vs_catalog *catalog, const char *path);
+bool vs_catalog_keep_config(struct vs_catalog *catalog, const char *path, const void *config,
+                            struct vs_err *err);
+
 /* Gives an axis a value as its own default would; the texts live in the catalog. */
 bool vs_catalog_word(struct vs_catalog *catalog, struct vs_values *v, enum vs_axis axis,
                      const char *text, struct vs_err *err);

@@ -46,6 +46,11 @@ static bool cache_apart(const struct vs_plan *p) {
     return false;
 }
 
+/* Is anything copied from host memory? */
+static bool copies(const struct vs_plan *p) {
+    return p->streaming || p->optimizer_on_cpu || p->block.batches > 0;
+}
+
 static uint64_t mix_policies(uint64_t hash, const struct vs_plan *p) {
     const struct vs_optimizer *o = &p->optimizer;
     const uint64_t numbers[] = {p->attention,
@@ -61,7 +66,7 @@ static uint64_t mix_policies(uint64_t hash, const struct vs_plan *p) {
                                 p->parallel.sequence * 2u + p->parallel.ulysses,
                                 p->kv_block,
                                 p->shard.weights * 4u + p->shard.grads * 2u + p->shard.states,
-                                p->pinned,
+                                copies(p) && p->pinned,
                                 p->prefetch,
                                 p->gather_units,
                                 p->kv_cells,

@@ -91,6 +91,18 @@ vs_op_id vs_emit_op(struct vs_emit *e, const struct vs_op *op) {
     return e->last[o.device][o.lane] = (vs_op_id)(e->phase->ops.count - 1);
 }
 
+vs_op_id vs_emit_collective(struct vs_emit *e, enum vs_work_kind kind, const char *what,
+                            int32_t layer, double bytes, struct vs_ring ring) {
+    return vs_emit_op(e, &(struct vs_op){.kind = kind,
+                                         .lane = VS_LANE_COMM,
+                                         .what = what,
+                                         .layer = layer,
+                                         .bytes = bytes,
+                                         .ring = ring,
+                                         .copies = kind == VS_WORK_ALL_TO_ALL,
+                                         .launches = 1});
+}
+
 vs_op_id vs_emit_last(const struct vs_emit *e, enum vs_lane lane) {
     return e->last[vs_lane_is_host(lane) ? 0 : e->device][lane];
 }

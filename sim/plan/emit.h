@@ -50,5 +50,8 @@ void vs_emit_draw(struct vs_emit *e, vs_buffer_id id, uint64_t bytes);
 void vs_emit_after(struct vs_emit *e, vs_op_id op);
 /* Adds an operation that owns the actions and dependencies since the last one. */
 vs_op_id vs_emit_op(struct vs_emit *e, const struct vs_op *op);
+/* A collective, or a send, that the host issues to the stream of collectives. */
+vs_op_id vs_emit_collective(struct vs_emit *e, enum vs_work_kind kind, const char *what,
+                            int32_t layer, double bytes, struct vs_ring ring);
 
 #endif

@@ -92,13 +92,8 @@ vs_op_id vs_emit_unit_copy(struct vs_emit *e, int32_t unit, uint64_t bytes) {
     vs_emit_after(e, done);
     if (plan->collectives_in_turn)
         vs_emit_after(e, vs_emit_last(e, VS_LANE_COMPUTE));
-    return vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_GATHER,
-                                         .lane = VS_LANE_COMM,
-                                         .what = "all-gather",
-                                         .layer = unit,
-                                         .bytes = (double)bytes,
-                                         .ring = vs_shard_ring(plan),
-                                         .launches = 1});
+    return vs_emit_collective(e, VS_WORK_GATHER, "all-gather", unit, (double)bytes,
+                              vs_shard_ring(plan));
 }
 
 bool vs_fetch_begin(struct vs_fetch *f, struct vs_plan *plan, bool backward, struct vs_err *err) {

@@ -1,5 +1,6 @@
 #include "plan/managed.h"
 
+#include "base/maths.h"
 #include "hw/machine.h"
 
 static uint64_t whole_pages(uint64_t bytes) {
@@ -77,17 +78,12 @@ void vs_managed_use_layer(struct vs_pass *p, uint32_t layer) {
     vs_emit_touch(&p->e, p->plan->layers[layer].pages);
 }
 
-static double power(double base, double exponent) {
-    double result = 1;
-    for (; exponent >= 1; exponent--)
-        result *= base;
-    return result;
-}
-
 double vs_managed_page_share(double share, double expert_pages) {
-    double experts = 1 + 1 / expert_pages, least = (double)(uint64_t)experts;
-    double more = experts - least; /* pages that belong to one expert more than the others */
-    double missed = power(1 - share, least);
+    double experts = 1 + 1 / expert_pages;
+    uint64_t least = (uint64_t)experts;
+    double more =
+        experts - (double)least; /* pages that belong to one expert more than the others */
+    double missed = vs_power(1 - share, least);
     return 1 - (1 - more) * missed - more * missed * (1 - share);
 }
 

@@ -13,8 +13,11 @@ enum { PAGED_MIN_ELEMENTS = 100000, EIGHT_BIT_MIN_ELEMENTS = 4096, ABSMAX_BLOCK 
  */
 enum { LAUNCHES_AT_ONCE = 40, LAUNCHES_PER_TENSOR = 12, LAUNCHES_PAGED = 2 };
 
-/* Passes over the data beyond the least one (fitted on A100 full fine-tuning steps). */
-static const double FOREACH_PASSES = 2.2, OTHER_PASSES = 1.2;
+/* How often the data are gone over, where once is the least. */
+static double passes(const struct vs_plan *plan, bool foreach) {
+    const char *name = foreach ? "optimizer_passes_foreach" : "optimizer_passes";
+    return vs_engine_number(plan->c->engine, name, NULL, 1);
+}
 
 static uint64_t state_bytes(const struct vs_plan *plan, const struct vs_trained *one) {
     const struct vs_optimizer *o = &plan->optimizer;
@@ -277,7 +280,7 @@ static void update_at_once(struct vs_emit *e, double bytes) {
     if (o->orthogonal)
         orthogonalize(e);
     bool loop = !o->foreach && !o->fused;
-    update(e, bytes * (o->foreach ? FOREACH_PASSES : OTHER_PASSES),
+    update(e, bytes * passes(plan, o->foreach),
            loop ? LAUNCHES_PER_TENSOR * (double)plan->trained.count : LAUNCHES_AT_ONCE);
     vs_emit_give(e, copy);
     for (size_t id = first; id < last; id++)
@@ -311,13 +314,8 @@ static void gather_weights(struct vs_emit *e) {
                      plan->trained.at[i].ranks;
     vs_emit_after(e, vs_emit_last(e, VS_LANE_COMPUTE));
     vs_emit_after(e, vs_emit_last(e, VS_LANE_H2D));
-    vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_GATHER,
-                                  .lane = VS_LANE_COMM,
-                                  .what = "all-gather of new weights",
-                                  .layer = -1,
-                                  .bytes = bytes,
-                                  .ring = vs_shard_ring(plan),
-                                  .launches = 1});
+    vs_emit_collective(e, VS_WORK_GATHER, "all-gather of new weights", -1, bytes,
+                       vs_shard_ring(plan));
 }
 
 static const struct vs_trained *trained_of(const struct vs_plan *plan, vs_buffer_id grad) {
@@ -338,7 +336,7 @@ void vs_train_update(struct vs_train *t) {
     }
     if (t->fresh_count > 0) {
         vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMM));
-        update(&t->e, bytes * OTHER_PASSES, LAUNCHES_PER_TENSOR * (double)t->fresh_count);
+        update(&t->e, bytes * passes(t->plan, false), LAUNCHES_PER_TENSOR * (double)t->fresh_count);
     }
     for (size_t i = 0; i < t->fresh_count; i++)
         vs_emit_give(&t->e, t->fresh[i]);
@@ -364,7 +362,7 @@ static void update_device(struct vs_emit *e) {
     vs_emit_tied_sum(e);
     double bytes = take_states(e);
     if (plan->optimizer_on_disk)
-        vs_emit_disk_update(e, bytes * OTHER_PASSES);
+        vs_emit_disk_update(e, bytes * passes(plan, false));
     else if (!plan->optimizer.paged)
         update_at_once(e, bytes);
     vs_emit_disk_weights(e);

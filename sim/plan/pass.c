@@ -182,31 +182,29 @@ static void small_operations(struct vs_pass *p, uint32_t layer) {
                                       .cost_s = vs_pass_number(p, "cpu_layer_s", 0)});
 }
 
+/* A collective on the hidden state of all tokens: it follows what was computed, and what follows
+ * waits for it. Its launch is one of the layer's. */
+static void over_ranks(struct vs_pass *p, enum vs_work_kind kind, int32_t layer,
+                       double element_bytes, const char *what) {
+    double elements = (double)p->tokens * (double)p->m->hidden;
+    vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
+    vs_emit_after(&p->e, vs_emit_op(&p->e, &(struct vs_op){.kind = kind,
+                                                           .lane = VS_LANE_COMM,
+                                                           .what = what,
+                                                           .layer = layer,
+                                                           .bytes = element_bytes * elements}));
+}
+
 /* The ranks add up their parts of the hidden state, in 16 bit. */
 static void all_reduce(struct vs_pass *p, int32_t layer, const char *what) {
-    if (vs_plan_parts(p->plan) < 2)
-        return;
-    vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
-    vs_op_id done =
-        vs_emit_op(&p->e, &(struct vs_op){.kind = VS_WORK_ALL_REDUCE,
-                                          .lane = VS_LANE_COMM,
-                                          .what = what,
-                                          .layer = layer,
-                                          .bytes = 2.0 * (double)p->tokens * (double)p->m->hidden});
-    vs_emit_after(&p->e, done);
+    if (vs_plan_parts(p->plan) > 1)
+        over_ranks(p, VS_WORK_ALL_REDUCE, layer, 2, what);
 }
 
 /* Where each rank has tokens of its own, experts that all share see those of all ranks: hidden
  * states are gathered before them, and parts of sums scattered back to whom they belong. */
 static void exchange(struct vs_pass *p, int32_t layer, double element_bytes, const char *what) {
-    vs_emit_after(&p->e, vs_emit_last(&p->e, VS_LANE_COMPUTE));
-    vs_op_id done = vs_emit_op(
-        &p->e, &(struct vs_op){.kind = VS_WORK_GATHER,
-                               .lane = VS_LANE_COMM,
-                               .what = what,
-                               .layer = layer,
-                               .bytes = element_bytes * (double)p->tokens * (double)p->m->hidden});
-    vs_emit_after(&p->e, done);
+    over_ranks(p, VS_WORK_GATHER, layer, element_bytes, what);
 }
 
 /* Does the device take over host weights, copying them in for this pass? */

@@ -43,8 +43,8 @@ struct vs_pass {
     struct vs_fetch fetch;
 };
 
-/* A number of the engine for the generation of the current device. `name` is a literal: what was
- * looked up is kept by its address. */
+/* A number of the engine for the generation of the current device. What was looked up is kept by
+ * the address of its name, which must outlive the plan: give literals. */
 double vs_pass_number(const struct vs_pass *p, const char *name, double fallback);
 bool vs_pass_rule(const struct vs_pass *p, const char *name, const char *word);
 

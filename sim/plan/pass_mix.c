@@ -81,24 +81,21 @@ static void unpack(struct vs_pass *p, uint32_t layer) {
                                    .launches = vs_pass_launches(p)});
 }
 
-/* Numbers of the CPU's attention kernels: of all, of fused and naive ones, and of both in batches.
- */
+/* Numbers of the CPU's attention kernels: of fused and naive ones, and of both in batches. */
 struct cpu_numbers {
-    const char *all, *kind[2], *batch[2];
+    const char *kind[2], *batch[2];
 };
 static const struct cpu_numbers WORK = {
-    "cpu_attention_work",
     {"cpu_attention_work_fused", "cpu_attention_work_naive"},
     {"cpu_attention_work_fused_batch", "cpu_attention_work_naive_batch"}};
 static const struct cpu_numbers CELL = {
-    "cpu_attention_cell",
     {"cpu_attention_cell_fused", "cpu_attention_cell_naive"},
     {"cpu_attention_cell_fused_batch", "cpu_attention_cell_naive_batch"}};
 
 static double cpu_number(const struct vs_pass *p, const struct cpu_numbers *names,
                          double fallback) {
     bool naive = p->plan->attention == VS_ATTENTION_NAIVE;
-    double number = vs_pass_number(p, names->kind[naive], vs_pass_number(p, names->all, fallback));
+    double number = vs_pass_number(p, names->kind[naive], fallback);
     return p->few ? number : vs_pass_number(p, names->batch[naive], number);
 }
 

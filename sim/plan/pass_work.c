@@ -1,4 +1,5 @@
 /* The pieces of a layer: matrices on their processor, attention over the cache. */
+#include "base/maths.h"
 #include "engine/engine.h"
 #include "hw/machine.h"
 #include "plan/pass.h"
@@ -34,31 +35,6 @@ double vs_pass_launches(const struct vs_pass *p) {
     return all / (quantized && vs_pass_rule(p, "prefill_gemm", "dequantize") ? 4 : 3);
 }
 
-static double power(double base, uint64_t exponent) {
-    double result = 1;
-    for (; exponent > 0; exponent /= 2, base *= base)
-        if (exponent % 2 == 1)
-            result *= base;
-    return result;
-}
-
-/* e^-x for x >= 0 from square roots and products alone, so that every machine rounds it alike. */
-static double exp_minus(double x) {
-    enum { HALVINGS = 20 };
-    double result = 1 - x / (double)(1 << HALVINGS);
-    for (int i = 0; i < HALVINGS; i++)
-        result *= result;
-    return result;
-}
-
-/* Square root by Newton's steps from above. */
-static double root(double x) {
-    double r = x > 1 ? x : 1;
-    for (int i = 0; i < 60; i++)
-        r = (r + x / r) / 2;
-    return r;
-}
-
 /* Share of a layer's experts that some tokens touch. Few tokens: as if drawn evenly. Many: real
  * routing is far from even; the law and its constant were found on prefill with experts copied from
  * the host. */
@@ -67,11 +43,11 @@ double vs_pass_touched(const struct vs_pass *p) {
     if (all <= 0 || used >= all)
         return 1;
     if (p->few)
-        return 1 - power(1 - used / all, p->tokens);
+        return 1 - vs_power(1 - used / all, p->tokens);
     double skew = vs_pass_number(p, "expert_skew", 0);
     if (skew <= 0)
-        return 1 - power(1 - used / all, p->tokens);
-    return 1 - exp_minus(skew * root((double)p->tokens * used / all));
+        return 1 - vs_power(1 - used / all, p->tokens);
+    return 1 - vs_exp_minus(skew * sqrt((double)p->tokens * used / all));
 }
 
 /* Share of a weight's FLOPs that one token costs. */

@@ -2,6 +2,7 @@
 
 #include "engine/engine.h"
 #include "hw/machine.h"
+#include "plan/repeat.h"
 
 uint32_t vs_pipeline_steps(const struct vs_parallel *p, uint32_t micro_batches) {
     return 2 * micro_batches * p->chunks;
@@ -59,17 +60,12 @@ void vs_emit_tied_sum(struct vs_emit *e) {
     const struct vs_parallel *p = &plan->parallel;
     bool end = e->device == 0 || e->device == p->stages - 1;
     const struct vs_weight *head = &plan->weights[vs_plan_head(plan)];
-    if (p->stages < 2 || p->naive || !end || head->tensor->role != VS_ROLE_EMBED ||
-        !head->trainable)
+    if (!vs_is_pipelined(p) || !end || head->tensor->role != VS_ROLE_EMBED || !head->trainable)
         return;
     uint32_t apart = (uint32_t)plan->c->machine->device_count / p->stages * (p->stages - 1);
-    vs_emit_op(e, &(struct vs_op){.kind = VS_WORK_ALL_REDUCE,
-                                  .lane = VS_LANE_COMM,
-                                  .what = "all-reduce of tied embeddings",
-                                  .layer = -1,
-                                  .bytes = (double)(vs_weight_params(head) * plan->precision.grad),
-                                  .ring = {2, apart},
-                                  .launches = 1});
+    vs_emit_collective(e, VS_WORK_ALL_REDUCE, "all-reduce of tied embeddings", -1,
+                       (double)(vs_weight_params(head) * plan->precision.grad),
+                       (struct vs_ring){2, apart});
     vs_emit_after(e, vs_emit_last(e, VS_LANE_COMM));
 }
 
@@ -78,15 +74,6 @@ static uint32_t layer_at(const struct vs_plan *plan, uint32_t chunk) {
     while (layer < plan->c->model->layers && plan->layers[layer].chunk < chunk)
         layer++;
     return layer;
-}
-
-static bool is_like_layer(const struct vs_plan *plan, uint32_t a, uint32_t b) {
-    const struct vs_model_layer *x = &plan->c->model->layer[a], *y = &plan->c->model->layer[b];
-    const struct vs_layer *p = &plan->layers[a], *q = &plan->layers[b];
-    return x->mixer == y->mixer && x->mlp == y->mlp && x->window == y->window &&
-           x->kv_heads == y->kv_heads && x->head_dim == y->head_dim && x->ffn == y->ffn &&
-           p->checkpointed == q->checkpointed && p->segment == q->segment &&
-           p->weight_count == q->weight_count;
 }
 
 bool vs_is_like_stage(const struct vs_plan *plan, uint32_t stage, uint32_t before) {
@@ -100,7 +87,7 @@ bool vs_is_like_stage(const struct vs_plan *plan, uint32_t stage, uint32_t befor
         if (n != layer_at(plan, c * p->stages + before + 1) - b)
             return false;
         for (uint32_t i = 0; i < n; i++)
-            if (!is_like_layer(plan, a + i, b + i))
+            if (!vs_layers_ask_alike(plan, a + i, b + i))
                 return false;
     }
     return true;

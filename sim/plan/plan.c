@@ -46,6 +46,7 @@ bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_
     plan->parallel = (struct vs_parallel){1, 1, 1, 1, 1, false, false, false};
     plan->reduce_bucket = VS_NO_BUFFER;
     plan->arena = arena;
+    plan->pinned = !vs_is(&c->axes, VS_AXIS_PIN_MEMORY, "off");
     if (!vs_format_parse(c->axes.at[VS_AXIS_WEIGHTS].text, &plan->format, err))
         return false;
     plan->rest = rest_type(c, &plan->format);
@@ -85,17 +86,6 @@ vs_buffer_id vs_plan_buffer(struct vs_plan *plan, const struct vs_buffer *buffer
 
 uint64_t vs_weight_adapter_params(const struct vs_weight *w) {
     return w->adapter_rank * vs_weight_sides(w);
-}
-
-uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only) {
-    uint64_t params = 0;
-    for (size_t i = 0; i < plan->weight_count; i++) {
-        const struct vs_weight *w = &plan->weights[i];
-        params += vs_weight_adapter_params(w);
-        if (w->trainable && !adapters_only)
-            params += vs_tensor_params(w->tensor);
-    }
-    return params;
 }
 
 uint32_t vs_train_stages(const struct vs_machine *m, const struct vs_values *axes) {

@@ -287,6 +287,10 @@ struct vs_parallel {
     bool naive;    /* stages work one after the other on the same micro-step (device maps) */
 };
 
+static inline bool vs_is_pipelined(const struct vs_parallel *p) {
+    return p->stages > 1 && !p->naive;
+}
+
 struct vs_plan {
     const struct vs_case *c;
     struct vs_arena
@@ -302,7 +306,7 @@ struct vs_plan {
     enum vs_attention_kind attention;
     bool mapped;       /* a device map has placed every module */
     bool streaming;    /* layers whose home is not the GPU are copied at each use */
-    bool pinned;       /* host copies of weights are page-locked */
+    bool pinned;       /* what is copied from and to host memory is page-locked there */
     unsigned prefetch; /* layers fetched ahead */
     uint32_t ranks;    /* equal ones, of which one is written: those that hold the same weights in
                           training (data and context), tensor-parallel ones in inference */
@@ -371,6 +375,11 @@ struct vs_plan {
     VS_VEC(struct vs_buffer) buffers;
     struct vs_number_kept numbers[VS_NUMBERS_KEPT]; /* asked for once per operation of each pass */
 };
+
+/* Where in host memory stands what is copied to a device. */
+static inline enum vs_home vs_copied_home(const struct vs_plan *plan) {
+    return plan->pinned ? VS_HOME_PINNED : VS_HOME_HOST;
+}
 
 /* Builds the layout that a case has before any strategy: every tensor resident on the GPU in its
  * load type. The plan keeps pointers into the case and the arena; release it with vs_plan_release.
@@ -464,8 +473,6 @@ uint64_t vs_weight_cols(const struct vs_weight *weight);
 uint64_t vs_weight_sides(const struct vs_weight *weight);
 uint64_t vs_weight_params(const struct vs_weight *weight);
 
-/* Sums that several phases need. */
-uint64_t vs_plan_trainable_params(const struct vs_plan *plan, bool adapters_only);
 uint64_t vs_weight_adapter_params(const struct vs_weight *weight);
 
 #endif

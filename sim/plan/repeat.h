@@ -5,6 +5,9 @@
 
 #include "plan/plan.h"
 
+/* Two layers that ask the same work, whatever the devices that do it. */
+bool vs_layers_ask_alike(const struct vs_plan *plan, uint32_t i, uint32_t k);
+
 /* Each layer from `from + period` on equals the one `period` layers before it; period 0 = they
  * don't repeat. Layers are equal when they ask the same work of the same device. */
 struct vs_repeat {

@@ -103,6 +103,9 @@ bool vs_emit_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_
 
 /* The same before the last one of a step, where ranks hold whole gradients: those are summed over
  * the ranks once a step. */
+static inline bool vs_has_early_micro_steps(const struct vs_plan *plan) {
+    return plan->ranks > 1 && !plan->shard.grads;
+}
 bool vs_emit_early_micro_step(struct vs_plan *plan, struct vs_phase *phase, struct vs_err *err);
 
 /* The parts of a micro-step (train_step.c). begin: for layers [first, end), on device 0;

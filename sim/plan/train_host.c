@@ -58,7 +58,7 @@ static void join_pinned(struct vs_plan *plan) {
 static bool add(struct vs_plan *plan, const char *what, uint64_t bytes) {
     struct vs_buffer b = {.what = what,
                           .layer = -1,
-                          .home = plan->pinned ? VS_HOME_PINNED : VS_HOME_HOST,
+                          .home = (uint8_t)vs_copied_home(plan),
                           .tag = VS_TAG_IO,
                           .bytes = bytes};
     if (bytes == 0)

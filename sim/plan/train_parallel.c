@@ -18,14 +18,7 @@
 static vs_op_id exchange(struct vs_train *t, int32_t layer, enum vs_work_kind kind,
                          const char *what, struct vs_ring ring, double bytes) {
     vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMPUTE));
-    return vs_emit_op(&t->e, &(struct vs_op){.kind = kind,
-                                             .lane = VS_LANE_COMM,
-                                             .what = what,
-                                             .layer = layer,
-                                             .bytes = bytes * t->recompute,
-                                             .ring = ring,
-                                             .copies = 1,
-                                             .launches = 1});
+    return vs_emit_collective(&t->e, kind, what, layer, bytes * t->recompute, ring);
 }
 
 /* In chunks that run beside the product which they belong to, where the engine has such products

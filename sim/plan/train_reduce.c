@@ -92,13 +92,8 @@ void vs_train_adapter_grad(struct vs_train *t, const struct vs_weight *w) {
 static void collective(struct vs_train *t, int32_t layer, bool scatter, double bytes,
                        struct vs_ring ring) {
     vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMPUTE));
-    vs_emit_op(&t->e, &(struct vs_op){.kind = scatter ? VS_WORK_GATHER : VS_WORK_ALL_REDUCE,
-                                      .lane = VS_LANE_COMM,
-                                      .what = scatter ? "reduce-scatter" : "all-reduce",
-                                      .layer = layer,
-                                      .bytes = bytes,
-                                      .ring = ring,
-                                      .launches = 1});
+    vs_emit_collective(&t->e, scatter ? VS_WORK_GATHER : VS_WORK_ALL_REDUCE,
+                       scatter ? "reduce-scatter" : "all-reduce", layer, bytes, ring);
 }
 
 static void give_whole_grads(struct vs_train *t) {

@@ -209,14 +209,9 @@ static vs_buffer_id go_to_device(struct vs_train *t, uint32_t layer, const char 
     vs_emit_after(&t->e, vs_emit_last(&t->e, VS_LANE_COMPUTE));
     t->e.device = device;
     vs_buffer_id here = vs_train_take(t, what, (int32_t)layer, t->rb * t->stream);
-    vs_emit_after(
-        &t->e, vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_SEND,
-                                                 .lane = VS_LANE_COMM,
-                                                 .what = what,
-                                                 .layer = (int32_t)layer,
-                                                 .bytes = (double)(t->tokens * t->rb * t->stream),
-                                                 .ring = {2, 1},
-                                                 .launches = 1}));
+    vs_emit_after(&t->e, vs_emit_collective(&t->e, VS_WORK_SEND, what, (int32_t)layer,
+                                            (double)(t->tokens * t->rb * t->stream),
+                                            (struct vs_ring){2, 1}));
     vs_emit_give(&t->e, x);
     return here;
 }
@@ -283,8 +278,7 @@ static void embedding_backward(struct vs_train *t) {
     t->embedding_done = true;
     for (size_t i = 0; i < t->plan->weight_count; i++) {
         const struct vs_weight *w = &t->plan->weights[i];
-        bool other = t->plan->parallel.stages > 1 && !t->plan->parallel.naive &&
-                     w->home != vs_gpu_home(t->e.device);
+        bool other = vs_is_pipelined(&t->plan->parallel) && w->home != vs_gpu_home(t->e.device);
         if (!other && (w->tensor->role == VS_ROLE_EMBED || w->tensor->role == VS_ROLE_POSITIONS))
             vs_train_weight_grad(t, w);
     }

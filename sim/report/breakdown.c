@@ -10,16 +10,10 @@
 
 static const uint64_t MIB = (uint64_t)VS_MIB;
 
-static uint64_t tag_bytes(const struct vs_pool_outcome *pool, const char *tag) {
-    for (size_t i = 0; i < pool->by_tag_count; i++)
-        if (vs_streq(pool->by_tag[i].tag, tag))
-            return pool->by_tag[i].bytes;
-    return 0;
-}
-
 static void put_line(struct vs_text *out, const struct vs_pool_outcome *pool) {
-    uint64_t model = tag_bytes(pool, "weights"), context = tag_bytes(pool, "kv");
-    uint64_t compute = tag_bytes(pool, "workspace"), self = model + context + compute;
+    uint64_t model = vs_report_tag_bytes(pool, "weights"),
+             context = vs_report_tag_bytes(pool, "kv");
+    uint64_t compute = vs_report_tag_bytes(pool, "workspace"), self = model + context + compute;
     uint64_t total = pool->capacity_bytes, peak = pool->peak_bytes;
     uint64_t unused = total > peak ? total - peak : 0, rest = peak > self ? peak - self : 0;
     bool device = !vs_streq(pool->name, "host");

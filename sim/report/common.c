@@ -153,6 +153,13 @@ char *vs_report_gib(char out[VS_UNIT_TEXT], uint64_t bytes) {
                                bytes == UINT64_MAX ? (double)NAN : (double)bytes / (double)VS_GIB);
 }
 
+uint64_t vs_report_tag_bytes(const struct vs_pool_outcome *pool, const char *tag) {
+    for (size_t i = 0; i < pool->by_tag_count; i++)
+        if (vs_streq(pool->by_tag[i].tag, tag))
+            return pool->by_tag[i].bytes;
+    return 0;
+}
+
 uint64_t vs_report_short_bytes(const struct vs_oom_outcome *oom) {
     const uint64_t in_all =
         oom->needed_bytes > oom->capacity_bytes ? oom->needed_bytes - oom->capacity_bytes : 0;

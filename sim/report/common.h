@@ -27,6 +27,8 @@ const char *vs_report_unit(enum vs_metric metric);
 char *vs_report_gib(char out[VS_UNIT_TEXT], uint64_t bytes);
 char *vs_report_gib_value(char out[VS_UNIT_TEXT], double gib); /* "-" for NaN */
 
+/* Held under a tag at the peak of a pool. */
+uint64_t vs_report_tag_bytes(const struct vs_pool_outcome *pool, const char *tag);
 /* All that is missing in the pool that ran out: what the run needed less what there is. */
 uint64_t vs_report_short_bytes(const struct vs_oom_outcome *oom);
 /* "while loading, layer 51, mlp.down": phase, operation and tensor, those that are known. */

@@ -60,18 +60,8 @@ static void put_oom(struct vs_json_writer *w, const struct vs_oom_outcome *oom) 
     vs_json_member_string(w, "pool", oom->pool);
     vs_report_place(&place, oom);
     member_made(w, "place", &place);
-    vs_json_member_u64(w, "requested", oom->requested_bytes);
     vs_json_member_u64(w, "short", vs_report_short_bytes(oom));
-    vs_json_member_u64(w, "capacity", oom->capacity_bytes);
     put_tags(w, "held", oom->by_tag, oom->by_tag_count);
-    vs_json_end(w, '}');
-}
-
-static void put_utilization(struct vs_json_writer *w, const struct vs_outcome *p) {
-    vs_json_key(w, "utilization");
-    vs_json_object(w);
-    for (size_t i = 0; i < p->utilization_count; i++)
-        vs_json_member_number(w, p->utilization[i].resource, p->utilization[i].fraction);
     vs_json_end(w, '}');
 }
 
@@ -94,7 +84,6 @@ static void put_point(struct vs_json_writer *w, const struct vs_outcome *p) {
     vs_json_member_number(w, "ram", p->metrics[VS_METRIC_PEAK_RAM_GIB]);
     vs_json_member_number(w, "longest", p->oom_point > 0 ? (double)p->oom_point : (double)NAN);
     vs_json_member_string(w, "bound_by", p->bound_by);
-    put_utilization(w, p);
     put_pools(w, p);
     put_oom(w, p->fits ? NULL : p->oom);
     vs_report_command(&command, p);

@@ -13,7 +13,7 @@ static bool put_latencies(struct vs_json_writer *w, const struct vs_replayed *re
     vs_json_key(w, "latencies");
     vs_json_array(w);
     for (size_t k = 0; done && k < VS_LATENCY_KINDS; k++) {
-        struct vs_sample times;
+        struct vs_distribution times;
         done = vs_latencies_collect(replay, k, &times);
         if (done && times.count > 1) {
             vs_json_object(w);
@@ -21,11 +21,11 @@ static bool put_latencies(struct vs_json_writer *w, const struct vs_replayed *re
             vs_json_key(w, "quantiles"); /* at 0, 1 / QUANTILES, ..., 1 */
             vs_json_array(w);
             for (int q = 0; q <= QUANTILES; q++)
-                vs_json_number(w, vs_sample_quantile(&times, (double)q / QUANTILES));
+                vs_json_number(w, vs_distribution_quantile(&times, (double)q / QUANTILES));
             vs_json_end(w, ']');
             vs_json_end(w, '}');
         }
-        vs_sample_release(&times);
+        vs_distribution_release(&times);
     }
     vs_json_end(w, ']');
     return done;

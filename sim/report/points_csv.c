@@ -45,7 +45,7 @@ static const char *const OOM_COLUMNS[] = {
 enum { OOM_COLUMN_COUNT = sizeof OOM_COLUMNS / sizeof OOM_COLUMNS[0] };
 
 static void put_header(struct vs_text *out, const struct columns *columns) {
-    vs_text_add(out, "rank,label,hw,machine,model,engine,engine_version,task,fits,");
+    vs_text_add(out, "rank,label,hw,machine,model,engine,engine_version,task,fits,bound,");
     for (int m = 0; m < VS_METRIC_COUNT; m++) {
         if (columns->metrics[m])
             vs_csv_put(out, vs_metric_info((enum vs_metric)m)->name, false);
@@ -98,6 +98,7 @@ static void put_point(struct vs_text *out, const struct columns *columns,
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         vs_csv_put(out, names[i], false);
     vs_text_add(out, point->fits ? "1," : "0,");
+    vs_text_add(out, point->bound ? "1," : "0,");
     for (int m = 0; m < VS_METRIC_COUNT; m++) {
         if (columns->metrics[m])
             put_metric(out, point, (enum vs_metric)m);

@@ -88,7 +88,7 @@ static struct vs_outcome *read_point(struct vs_arena *arena, const struct vs_csv
     out->task = text(arena, csv, "task", &failed);
     out->bound_by = text(arena, csv, "bound_by", &failed);
     out->fits = vs_streq(cell(csv, "fits"), "1");
-    out->bound = out->engine && vs_streq(out->engine, "ideal");
+    out->bound = vs_streq(cell(csv, "bound"), "1");
     failed = failed || !read_words(arena, csv, out) || (!out->fits && !read_oom(arena, csv, out));
     return failed ? NULL : out;
 }
@@ -145,9 +145,7 @@ static bool read_limits(struct vs_arena *arena, struct vs_csv *csv, const char *
             ok = vs_err_nomem(err);
         ok = ok && read_limit(arena, csv, path, limit, err);
     }
-    const struct vs_limit **copy = VS_NEW_ARRAY(arena, const struct vs_limit *, limits.count + 1);
-    if (copy && limits.count > 0)
-        memcpy(copy, limits.at, limits.count * sizeof *copy);
+    const struct vs_limit **copy = vs_arena_copy(arena, limits.at, limits.count, sizeof *limits.at);
     result->limits = copy;
     result->limit_count = limits.count;
     vs_vec_release(&limits);
@@ -186,9 +184,8 @@ static bool read_cases(struct vs_arena *arena, struct vs_csv *csv, const char *p
         else if (!row.id || !row.metric)
             ok = vs_err_at(err, path, vs_csv_line(csv), 1, "expected id and metric of a case");
     }
-    struct vs_case_row *copy = ok ? VS_NEW_ARRAY(arena, struct vs_case_row, rows.count + 1) : NULL;
-    if (copy && rows.count > 0)
-        memcpy(copy, rows.at, rows.count * sizeof *copy);
+    struct vs_case_row *copy =
+        ok ? vs_arena_copy(arena, rows.at, rows.count, sizeof *rows.at) : NULL;
     if (copy) {
         *v = (struct vs_validation){.rows = copy, .row_count = rows.count};
         result->validation = v;
@@ -210,14 +207,6 @@ static struct vs_replayed_moment read_moment(const struct vs_csv *csv) {
                                        of(csv, "prompt_tps"), of(csv, "out_tps")};
 }
 
-/* A vector into the arena; NULL when memory runs out. */
-static void *keep(struct vs_arena *arena, const void *at, size_t count, size_t size) {
-    void *copy = vs_arena_alloc(arena, count + 1, size);
-    if (copy && count > 0)
-        memcpy(copy, at, count * size);
-    return copy;
-}
-
 /* One of the lists of a replay: moments have a time, requests have latencies. */
 static bool read_replay(struct vs_arena *arena, struct vs_csv *csv, struct vs_result *result,
                         struct vs_err *err) {
@@ -232,8 +221,8 @@ static bool read_replay(struct vs_arena *arena, struct vs_csv *csv, struct vs_re
             ok = vs_err_nomem(err);
     }
     if (ok) {
-        replay->requests = keep(arena, requests.at, requests.count, sizeof *requests.at);
-        replay->moments = keep(arena, moments.at, moments.count, sizeof *moments.at);
+        replay->requests = vs_arena_copy(arena, requests.at, requests.count, sizeof *requests.at);
+        replay->moments = vs_arena_copy(arena, moments.at, moments.count, sizeof *moments.at);
         replay->request_count = requests.count;
         replay->moment_count = moments.count;
         result->replay = replay;

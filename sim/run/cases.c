@@ -111,7 +111,6 @@ static bool row_read(struct reader *reader, const struct vs_csv *csv, const char
                               .args = texts[ARGS],
                               .metric = texts[METRIC],
                               .unit = texts[UNIT],
-                              .tolerance = texts[TOLERANCE],
                               .trust = texts[TRUST],
                               .group = texts[GROUP],
                               .source = texts[SOURCE],

@@ -3,29 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "run/simulate.h"
-
-static const double GIB = 1024.0 * 1024 * 1024;
-
-static int by_size(const void *a, const void *b) {
-    const struct vs_tag_bytes *x = a, *y = b;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return strcmp(x->tag, y->tag);
-}
-
-static const struct vs_tag_bytes *tags(struct vs_arena *arena, const uint64_t by_tag[VS_TAG_COUNT],
-                                       size_t *count) {
-    struct vs_tag_bytes *out = VS_NEW_ARRAY(arena, struct vs_tag_bytes, VS_TAG_COUNT);
-    *count = 0;
-    if (!out)
-        return NULL;
-    for (int i = 0; i < VS_TAG_COUNT; i++)
-        if (by_tag[i] > 0)
-            out[(*count)++] = (struct vs_tag_bytes){vs_tag_name((enum vs_tag)i), by_tag[i]};
-    qsort(out, *count, sizeof *out, by_size);
-    return out;
-}
+#include "run/tags.h"
 
 static bool collect_pool(struct vs_simulation *s, struct vs_arena *arena, unsigned home,
                          struct vs_pool_outcome *out, struct vs_err *err) {
@@ -35,7 +15,7 @@ static bool collect_pool(struct vs_simulation *s, struct vs_arena *arena, unsign
     out->capacity_bytes = vs_pool_capacity(pool);
     out->peak_bytes = stats.peak_used_bytes;
     out->peak_allocated_bytes = stats.peak_allocated_bytes;
-    out->by_tag = tags(arena, stats.by_tag_at_peak, &out->by_tag_count);
+    out->by_tag = vs_tags_by_size(arena, stats.by_tag_at_peak, &out->by_tag_count);
     return out->by_tag ? true : vs_err_nomem(err);
 }
 
@@ -64,14 +44,14 @@ static bool collect_oom(struct vs_simulation *s, struct vs_arena *arena, struct 
         out->in_use_bytes = oom->in_use_bytes;
         out->capacity_bytes = oom->capacity_bytes;
         out->short_bytes = oom->short_bytes;
-        out->by_tag = tags(arena, oom->by_tag, &out->by_tag_count);
+        out->by_tag = vs_tags_by_size(arena, oom->by_tag, &out->by_tag_count);
     }
     out->needed_bytes = vs_pool_stats(pool).peak_used_bytes;
     s->out->oom = out;
     return out->operation && out->tensor ? true : vs_err_nomem(err);
 }
 
-static double gib(uint64_t bytes) { return (double)bytes / GIB; }
+static double gib(uint64_t bytes) { return (double)bytes / (double)VS_GIB; }
 
 static void device_metrics(const struct vs_simulation *s, size_t device, double *m) {
     struct vs_pool_stats gpu = vs_pool_stats(s->x.pools[VS_HOME_GPU + device]);

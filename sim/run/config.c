@@ -19,19 +19,32 @@ static bool lay_under(struct vs_catalog *catalog, const struct vs_deepspeed *con
     return true;
 }
 
+static const struct vs_deepspeed *find(struct vs_catalog *catalog, const char *path,
+                                       struct vs_err *err) {
+    const struct vs_deepspeed *found = vs_catalog_config(catalog, path);
+    if (found)
+        return found;
+    struct vs_deepspeed *config = VS_NEW(vs_catalog_arena(catalog), struct vs_deepspeed);
+    if (!config)
+        (void)vs_err_nomem(err);
+    else if (vs_deepspeed_read(vs_catalog_arena(catalog), path, config, err) &&
+             vs_catalog_keep_config(catalog, path, config, err))
+        return config;
+    return NULL;
+}
+
 bool vs_request_resolve(struct vs_catalog *catalog, const struct vs_request *request,
                         struct vs_case *c, struct vs_err *err) {
     struct vs_settings settings = {
         .paths = request->set_paths, .values = request->set_values, .count = request->set_count};
     struct vs_values user = request->user;
     const char *file = user.at[VS_AXIS_CONFIG].text;
-    struct vs_deepspeed config;
-    if (file && (!vs_deepspeed_read(vs_catalog_arena(catalog), file, &config, err) ||
-                 !lay_under(catalog, &config, &user, err)))
-        return false;
     if (file) {
-        settings.train_batch = config.train_batch;
-        settings.train_batch_where = config.train_batch_where;
+        const struct vs_deepspeed *config = find(catalog, file, err);
+        if (!config || !lay_under(catalog, config, &user, err))
+            return false;
+        settings.train_batch = config->train_batch;
+        settings.train_batch_where = config->train_batch_where;
     }
     return vs_resolve(catalog, &user, &settings, c, err);
 }

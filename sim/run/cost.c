@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/maths.h"
+
 void vs_part_name(enum vs_part part, unsigned device, char out[VS_PART_NAME_SIZE]) {
     static const char *const NAMES[] = {
         [VS_PART_COMPUTE] = "gpu%u.compute",   [VS_PART_MEMORY] = "gpu%u.memory",
@@ -339,13 +341,6 @@ static void ring(struct vs_cost *cost, const struct vs_rates *r, const struct vs
          inside ? inside_node(r, bytes) : bytes * lesser(stride, r->node_ranks));
 }
 
-static double power(double x, double exponent) {
-    double y = 1;
-    for (int i = 0; i < (int)exponent; i++)
-        y *= x;
-    return y;
-}
-
 /* All to all of vectors, each with so many copies for members drawn evenly: each member keeps its
  * own part, sends some inside the node, and shares the network with the node's other ranks for the
  * rest: one copy to each other node that has one of the members, from where it is handed on
@@ -355,7 +350,8 @@ static void all_to_all(struct vs_cost *cost, const struct vs_rates *r, const str
     double near = lesser(members, r->node_ranks);
     double inside = inside_node(r, op->bytes * (near - 1) / members);
     double nodes = members / near, vectors = op->copies > 0 ? op->bytes / op->copies : 0;
-    double outside = vectors * (nodes - 1) * (1 - power(1 - 1 / nodes, op->copies)) * r->node_ranks;
+    double outside =
+        vectors * (nodes - 1) * (1 - vs_power(1 - 1 / nodes, (uint64_t)op->copies)) * r->node_ranks;
     cost->latency_s += r->collective_s + (members - 1) * r->rank_s;
     need(cost, VS_PART_PEER, inside > outside ? inside : outside);
 }

@@ -33,18 +33,18 @@ bool vs_latency_note(struct vs_latency *l, const struct vs_served *r) {
     bool late = l->slo_first_s > 0 && first_s > l->slo_first_s;
     bool slow = l->slo_token_s > 0 && token_s > l->slo_token_s;
     l->good += !late && !slow;
-    return vs_sample_add(&l->first_s, first_s) &&
-           vs_sample_add(&l->whole_s, vs_latency_whole(l, r)) &&
-           (r->gen < 2 || vs_sample_add(&l->token_s, token_s));
+    return vs_distribution_add(&l->first_s, first_s) &&
+           vs_distribution_add(&l->whole_s, vs_latency_whole(l, r)) &&
+           (r->gen < 2 || vs_distribution_add(&l->token_s, token_s));
 }
 
-static void describe(struct vs_sample *sample, enum vs_metric mean,
+static void describe(struct vs_distribution *sample, enum vs_metric mean,
                      const struct percentile *percentiles, double *metrics) {
     if (sample->count == 0)
         return;
-    metrics[mean] = vs_sample_mean(sample);
+    metrics[mean] = vs_distribution_mean(sample);
     for (size_t i = 0; i < PERCENTILES; i++)
-        metrics[percentiles[i].metric] = vs_sample_quantile(sample, percentiles[i].q);
+        metrics[percentiles[i].metric] = vs_distribution_quantile(sample, percentiles[i].q);
 }
 
 void vs_latency_metrics(struct vs_latency *l, double makespan_s, double metrics[VS_METRIC_COUNT]) {
@@ -56,7 +56,7 @@ void vs_latency_metrics(struct vs_latency *l, double makespan_s, double metrics[
 }
 
 void vs_latency_release(struct vs_latency *l) {
-    vs_sample_release(&l->first_s);
-    vs_sample_release(&l->token_s);
-    vs_sample_release(&l->whole_s);
+    vs_distribution_release(&l->first_s);
+    vs_distribution_release(&l->token_s);
+    vs_distribution_release(&l->whole_s);
 }

@@ -3,17 +3,18 @@
 #ifndef VS_RUN_LATENCY_H
 #define VS_RUN_LATENCY_H
 
-#include "base/sample.h"
+#include "base/distribution.h"
 #include "run/outcome.h"
 
 /* All zeros is empty and ready; owns its samples. */
 struct vs_latency {
     double client_s;                 /* around a request, before its first token */
     double slo_first_s, slo_token_s; /* most of a good request; 0 = nothing was promised */
-    struct vs_sample first_s;        /* of every request */
-    struct vs_sample token_s; /* of requests with more than one token: the mean of the request */
-    struct vs_sample whole_s; /* of every request, to its last token */
-    uint64_t good;            /* requests within what was promised */
+    struct vs_distribution first_s;  /* of every request */
+    struct vs_distribution
+        token_s; /* of requests with more than one token: the mean of the request */
+    struct vs_distribution whole_s; /* of every request, to its last token */
+    uint64_t good;                  /* requests within what was promised */
 };
 
 /* A request on one clock, in seconds; gen > 0 counts its tokens, the first included. */

@@ -112,7 +112,8 @@ static bool walk_stage(struct pipeline *l, uint32_t stage, struct vs_err *err) {
     return true;
 }
 
-static bool walk_step(struct pipeline *l, struct vs_err *err) {
+static bool walk_step(void *of, struct vs_err *err) {
+    struct pipeline *l = of;
     for (uint32_t stage = 0; stage < l->p->stages && !vs_is_over(l->s); stage++)
         if (like(l, stage) == stage && !walk_stage(l, stage, err))
             return false;
@@ -336,19 +337,9 @@ static bool emit(struct pipeline *l, struct vs_err *err) {
 }
 
 static bool drive(struct pipeline *l, double *seconds, struct vs_err *err) {
-    enum { STEPS_MAX = 4 }; /* as run/train.c */
     struct vs_simulation *s = l->s;
-    if (!make_tables(l, err) || !emit(l, err))
+    if (!make_tables(l, err) || !emit(l, err) || !vs_walk_until_steady(s, walk_step, l, err))
         return false;
-    uint64_t before = vs_executor_state(&s->x);
-    for (int i = 0; i < STEPS_MAX && !vs_is_over(s); i++) {
-        if (!walk_step(l, err))
-            return false;
-        uint64_t after = vs_executor_state(&s->x);
-        if (after == before || (i > 0 && s->x.out_of_memory))
-            break;
-        before = after;
-    }
     if (s->options->capacity_only)
         return true;
     if (s->x.out_of_memory)

@@ -311,7 +311,7 @@ static bool put_train(struct writing *s, struct vs_err *err) {
         .tokens = (uint64_t)(vs_count(axes, VS_AXIS_MICRO_BATCH) * vs_count(axes, VS_AXIS_SEQ)),
         .alone = true};
     const struct stands update = {.count = 1, .alone = true};
-    if (s->plan.parallel.stages > 1 && !s->plan.parallel.naive) {
+    if (vs_is_pipelined(&s->plan.parallel)) {
         micro.alone = false;
         if (!put_chunks(s, micro, err))
             return false;

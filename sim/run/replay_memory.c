@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "base/vec.h"
 #include "hw/machine.h"
 #include "import/alloc_trace.h"
 #include "plan/catalog.h"
+#include "run/tags.h"
 
 /* Without a machine: more than any has, and little enough for address space to be reserved by it.
  */
@@ -303,39 +305,24 @@ static bool carry_out(struct replay *r) {
 
 /* ---- outcome ---- */
 
-static int by_size(const void *a, const void *b) {
-    const struct vs_tag_bytes *x = a, *y = b;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return strcmp(x->tag, y->tag);
-}
-
 static bool collect_device(struct replay *r, struct device *d, struct vs_pool_outcome *pool) {
     struct vs_pool_stats stats = vs_pool_stats(d->pool);
-    struct vs_tag_bytes *tags = VS_NEW_ARRAY(r->arena, struct vs_tag_bytes, VS_TAG_COUNT);
-    if (!tags)
-        return false;
     d->peak_by_tag[VS_TAG_CONTEXT] += d->context_bytes;
-    for (int i = 0; i < VS_TAG_COUNT; i++)
-        if (d->peak_by_tag[i] > 0)
-            tags[pool->by_tag_count++] =
-                (struct vs_tag_bytes){vs_tag_name((enum vs_tag)i), d->peak_by_tag[i]};
-    qsort(tags, pool->by_tag_count, sizeof *tags, by_size);
     pool->name = d->out.pool;
     pool->capacity_bytes = d->open ? UINT64_MAX : vs_pool_capacity(d->pool);
     pool->peak_bytes = stats.peak_used_bytes;
     pool->peak_allocated_bytes = stats.peak_allocated_bytes;
-    pool->by_tag = tags;
+    pool->by_tag = vs_tags_by_size(r->arena, d->peak_by_tag, &pool->by_tag_count);
     d->out.peak_allocated_bytes = stats.peak_allocated_bytes;
     d->out.peak_reserved_bytes = stats.peak_reserved_bytes;
     d->out.retries = stats.retries;
     d->out.end_bytes = d->live_bytes;
     d->out.end_reserved_bytes = stats.reserved_bytes;
-    return true;
+    return pool->by_tag != NULL;
 }
 
 static void largest(double *metric, uint64_t bytes) {
-    double gib = (double)bytes / (1024.0 * 1024 * 1024);
+    double gib = (double)bytes / (double)VS_GIB;
     if (isnan(*metric) || gib > *metric)
         *metric = gib;
 }

@@ -97,10 +97,6 @@ static void set_count(struct vs_case *c, enum vs_axis axis, uint64_t n) {
     c->axes.at[axis].number = (double)n;
 }
 
-/* Gradients of all but a step's last micro-step stay with their rank: see vs_emit_early_micro_step.
- */
-static bool has_early(const struct vs_plan *plan) { return plan->ranks > 1 && !plan->shard.grads; }
-
 /* Writes the micro-step of a shape, unless it is there. Its buffers take the place of those of the
  * shape before, all of which were given back. */
 static bool emit(struct drive *d, uint32_t shape, struct vs_err *err) {
@@ -174,7 +170,7 @@ static bool walk_micro_step(struct drive *d, const struct row *rows, size_t coun
     uint32_t shape;
     for (size_t i = 0; i < count; i++)
         seq = rows[i].tokens > seq ? rows[i].tokens : seq;
-    last = last || !has_early(&d->s->plan);
+    last = last || !vs_has_early_micro_steps(&d->s->plan);
     if (!find_shape(d, seq, count, last, &shape) || !vs_vec_push(&d->micro_steps, shape))
         return vs_err_nomem(err);
     if (!emit(d, shape, err) || !vs_walk(&d->s->x, &d->micro, d->s->options->stop_at_oom, err) ||

@@ -21,6 +21,10 @@ struct vs_simulation {
 bool vs_simulate(struct vs_arena *arena, const struct vs_case *c,
                  const struct vs_run_options *options, struct vs_outcome *out, struct vs_err *err);
 
+/* Walks optimizer steps until one ends in the state in which it began. */
+bool vs_walk_until_steady(struct vs_simulation *s, bool (*walk_step)(void *of, struct vs_err *err),
+                          void *of, struct vs_err *err);
+
 /* Task drivers: everything behind the load phase. They stop at an OOM where only the fit is asked.
  */
 bool vs_drive_train(struct vs_simulation *s, struct vs_err *err);

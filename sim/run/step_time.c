@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { DECODES, CELLS, TOKENS, REACH, PROMPTS, OTHERS };
 
 /* Copies are nodes too: what stands for decodes says so, what stands for cells counts blocks. */
@@ -25,10 +27,10 @@ void vs_step_times_release(struct vs_step_times *times) {
 }
 
 static size_t slot_of(const struct vs_step_times *times, const uint32_t at[VS_STEP_DIMS]) {
-    uint64_t hash = 0xcbf29ce484222325ULL;
+    uint64_t hash = 0;
     for (int i = 0; i < VS_STEP_DIMS; i++)
-        hash = (hash ^ at[i]) * 0x9e3779b97f4a7c15ULL;
-    size_t slot = (size_t)(hash >> 32) & (times->slots - 1);
+        hash = vs_hash_pair(hash, at[i]);
+    size_t slot = (size_t)hash & (times->slots - 1);
     while (times->table[slot] != 0 &&
            memcmp(times->nodes.at[times->table[slot] - 1].at, at, sizeof times->nodes.at->at) != 0)
         slot = (slot + 1) & (times->slots - 1);

@@ -3,11 +3,8 @@
 
 #include "run/simulate.h"
 
-/* States appear in the first optimizer step, the allocator's cache settles in the second or third.
- */
-enum { STEPS_MAX = 4 };
-
 struct step {
+    struct vs_simulation *s;
     struct vs_phase micro, update;
     struct vs_phase last; /* the micro-step that sums gradients over the ranks; empty where each
                              does */
@@ -32,7 +29,27 @@ static bool walk_micro_steps(struct vs_simulation *s, const struct vs_phase *mic
     return true;
 }
 
-static bool walk_step(struct vs_simulation *s, struct step *step, struct vs_err *err) {
+bool vs_walk_until_steady(struct vs_simulation *s, bool (*walk_step)(void *of, struct vs_err *err),
+                          void *of, struct vs_err *err) {
+    enum {
+        STEPS_MOST = 4
+    }; /* states appear in the first, the allocator's cache settles in the
+          second or third */
+    uint64_t before = vs_executor_state(&s->x);
+    for (int i = 0; i < STEPS_MOST && !vs_is_over(s); i++) {
+        if (!walk_step(of, err))
+            return false;
+        uint64_t after = vs_executor_state(&s->x);
+        if (after == before || (i > 0 && s->x.out_of_memory))
+            break;
+        before = after;
+    }
+    return true;
+}
+
+static bool walk_step(void *of, struct vs_err *err) {
+    struct step *step = of;
+    struct vs_simulation *s = step->s;
     return walk_micro_steps(s, &step->micro, err) &&
            (vs_is_over(s) || vs_walk(&s->x, &step->update, s->options->stop_at_oom, err));
 }
@@ -87,7 +104,7 @@ static void report_speed(struct vs_simulation *s, double seconds) {
 }
 
 static bool emit_micro_steps(struct vs_simulation *s, struct step *step, struct vs_err *err) {
-    if (accumulation(s) < 2 || s->plan.ranks < 2 || s->plan.shard.grads)
+    if (accumulation(s) < 2 || !vs_has_early_micro_steps(&s->plan))
         return vs_emit_micro_step(&s->plan, &step->micro, err);
     return vs_emit_early_micro_step(&s->plan, &step->micro, err) &&
            vs_emit_micro_step(&s->plan, &step->last, err);
@@ -95,23 +112,15 @@ static bool emit_micro_steps(struct vs_simulation *s, struct step *step, struct 
 
 static bool drive(struct vs_simulation *s, struct step *step, struct vs_err *err) {
     double seconds;
-    if (s->plan.parallel.stages > 1 && !s->plan.parallel.naive) {
+    if (vs_is_pipelined(&s->plan.parallel)) {
         bool ok = vs_drive_pipeline(s, &seconds, err);
         if (ok && seconds > 0)
             report_speed(s, seconds);
         return ok;
     }
-    if (!emit_micro_steps(s, step, err) || !vs_emit_optimizer_step(&s->plan, &step->update, err))
+    if (!emit_micro_steps(s, step, err) || !vs_emit_optimizer_step(&s->plan, &step->update, err) ||
+        !vs_walk_until_steady(s, walk_step, step, err))
         return false;
-    uint64_t before = vs_executor_state(&s->x);
-    for (int i = 0; i < STEPS_MAX && !vs_is_over(s); i++) {
-        if (!walk_step(s, step, err))
-            return false;
-        uint64_t after = vs_executor_state(&s->x);
-        if (after == before || (i > 0 && s->x.out_of_memory))
-            break;
-        before = after;
-    }
     if (s->options->capacity_only)
         return true;
     if (s->x.out_of_memory)
@@ -123,7 +132,7 @@ static bool drive(struct vs_simulation *s, struct step *step, struct vs_err *err
 }
 
 bool vs_drive_train(struct vs_simulation *s, struct vs_err *err) {
-    struct step step = {0};
+    struct step step = {.s = s};
     bool ok = drive(s, &step, err);
     vs_phase_release(&step.micro);
     vs_phase_release(&step.update);

@@ -9,7 +9,7 @@
 struct vs_case_row {
     const char *file;
     int line;
-    const char *id, *args, *metric, *unit, *tolerance, *trust, *group, *source, *notes;
+    const char *id, *args, *metric, *unit, *trust, *group, *source, *notes;
     const char *engine; /* taken from args, "" when not given */
     const char *arch;   /* generation of the devices of its run; NULL = it did not run */
     double measured;

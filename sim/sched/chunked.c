@@ -11,5 +11,4 @@ static void fill(struct vs_sched *s) {
 }
 
 extern const struct vs_policy vs_policy_chunked;
-const struct vs_policy vs_policy_chunked = {
-    .name = "chunked", .help = "decodes first, prompts cut to the budget", .fill = fill};
+const struct vs_policy vs_policy_chunked = {.name = "chunked", .fill = fill};

@@ -9,7 +9,4 @@ static void fill(struct vs_sched *s) {
 }
 
 extern const struct vs_policy vs_policy_prefill_first;
-const struct vs_policy vs_policy_prefill_first = {
-    .name = "prefill_first",
-    .help = "steps of whole prompts before steps of decoding",
-    .fill = fill};
+const struct vs_policy vs_policy_prefill_first = {.name = "prefill_first", .fill = fill};

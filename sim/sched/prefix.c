@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 enum { SLOTS_FIRST = 256 };
 
 void vs_prefix_release(struct vs_prefix *p) {
@@ -10,12 +12,9 @@ void vs_prefix_release(struct vs_prefix *p) {
     *p = (struct vs_prefix){0};
 }
 
-/* The finalizer of SplitMix64: ids of traces are small numbers in a row. */
+/* Ids of traces are small numbers in a row. */
 static size_t home_of(const struct vs_prefix *p, uint64_t key) {
-    uint64_t z = key + 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return (size_t)(z ^ (z >> 31)) & (p->slots - 1);
+    return (size_t)vs_hash_pair(1, key) & (p->slots - 1);
 }
 
 /* Where the key stands, or where it would. */

@@ -92,7 +92,7 @@ struct vs_sched_step {
 struct vs_sched;
 
 struct vs_policy {
-    const char *name, *help;
+    const char *name;
     bool pads; /* who is done stays until all are */
     void (*fill)(struct vs_sched *s);
 };

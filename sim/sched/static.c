@@ -13,8 +13,4 @@ static void fill(struct vs_sched *s) {
 }
 
 extern const struct vs_policy vs_policy_static;
-const struct vs_policy vs_policy_static = {
-    .name = "static",
-    .help = "a batch runs until its longest answer is done, then the next one is filled",
-    .pads = true,
-    .fill = fill};
+const struct vs_policy vs_policy_static = {.name = "static", .pads = true, .fill = fill};

@@ -8,5 +8,4 @@ static void fill(struct vs_sched *s) {
 }
 
 extern const struct vs_policy vs_policy_whole;
-const struct vs_policy vs_policy_whole = {
-    .name = "whole", .help = "decodes and whole prompts in one step", .fill = fill};
+const struct vs_policy vs_policy_whole = {.name = "whole", .fill = fill};

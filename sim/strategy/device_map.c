@@ -164,7 +164,7 @@ static enum vs_home home_of(const struct map *map, size_t place) {
         return vs_gpu_home((unsigned)place);
     if (place > map->gpus && vs_is(&plan->c->axes, VS_AXIS_OFFLOAD, "disk"))
         return VS_HOME_STORAGE;
-    return vs_is(&plan->c->axes, VS_AXIS_PIN_MEMORY, "on") ? VS_HOME_PINNED : VS_HOME_HOST;
+    return vs_copied_home(plan);
 }
 
 /* bitsandbytes packs on a GPU only: what is elsewhere stays as it was in the checkpoint

@@ -1,7 +1,6 @@
 /* Expert parallelism: the experts of a layer are dealt out over --ep ranks; each token's vectors go
- * to the ranks of its experts and come back, all to all. Experts are not split by --tp
- * (Megatron-LM:
- * --expert-tensor-parallel-size 1, the setting of its published recipes). */
+ * to the ranks of its experts and come back, all to all. Experts are not split by --tp, as in the
+ * published recipes of Megatron-LM (--expert-tensor-parallel-size 1). */
 #include "strategy/strategy.h"
 
 static bool apply(struct vs_plan *plan, struct vs_err *err) {

@@ -48,7 +48,6 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         return false;
     plan->optimizer_on_cpu = true;
     plan->optimizer_on_disk = own && vs_streq(optim->text, "nvme");
-    plan->pinned = !vs_is(&c->axes, VS_AXIS_PIN_MEMORY, "off");
     return true;
 }
 

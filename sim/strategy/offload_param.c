@@ -38,12 +38,9 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     if (!check(plan, word, err))
         return false;
     plan->streaming = plan->gather_units = true;
-    plan->pinned = !vs_is(&c->axes, VS_AXIS_PIN_MEMORY, "off");
     plan->prefetch = plan->ranks > 1 ? plan->prefetch : 1;
     plan->overlap = 1;
-    enum vs_home home = vs_streq(word, "nvme") ? VS_HOME_STORAGE
-                        : plan->pinned         ? VS_HOME_PINNED
-                                               : VS_HOME_HOST;
+    enum vs_home home = vs_streq(word, "nvme") ? VS_HOME_STORAGE : vs_copied_home(plan);
     for (size_t i = 0; i < plan->weight_count; i++)
         plan->weights[i].home = home;
     return true;

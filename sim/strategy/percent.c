@@ -73,7 +73,7 @@ static void place_list(struct vs_plan *plan, int list, size_t first, double gpu,
         if (middle < 1 - gpu - host - 1e-9)
             w->home = VS_HOME_STORAGE;
         else if (middle < 1 - gpu - 1e-9)
-            w->home = plan->pinned ? VS_HOME_PINNED : VS_HOME_HOST;
+            w->home = vs_copied_home(plan);
     }
 }
 
@@ -94,7 +94,6 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
                          "--percent %s: %s is not one device with memory of its own", text,
                          c->machine->hw);
     int64_t batches = vs_count(&c->axes, VS_AXIS_GPU_BATCHES);
-    plan->pinned = !vs_is(&c->axes, VS_AXIS_PIN_MEMORY, "off");
     plan->block = (struct vs_block){
         .batches = batches > 0 ? (uint32_t)batches : 1,
         .cache_gpu = share[2],

@@ -65,13 +65,12 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     if (plan->mapped && !any_away(plan))
         return true;
     plan->streaming = true;
-    plan->pinned = !vs_is(&c->axes, VS_AXIS_PIN_MEMORY, "off");
     plan->prefetch =
         vs_given(&c->axes, VS_AXIS_PREFETCH) ? (unsigned)vs_count(&c->axes, VS_AXIS_PREFETCH) : 1;
     if (plan->mapped)
         return true;
     bool all = c->task == VS_TASK_TRAIN || vs_is(&c->axes, VS_AXIS_GPU_LAYERS, "all");
-    enum vs_home host = plan->pinned ? VS_HOME_PINNED : VS_HOME_HOST;
+    enum vs_home host = vs_copied_home(plan);
     if (vs_given(&c->axes, VS_AXIS_OFFLOAD_SIZE)) {
         place_bytes(plan, vs_real(&c->axes, VS_AXIS_OFFLOAD_SIZE), host);
         return true;

@@ -1,9 +1,10 @@
 /* Data-parallel ranks (those that share a sample hold the same weights, and count as such), and
- * what ZeRO and FSDP split over them: stage 1 optimizer states, 2
- * gradients too, 3 weights too. One device shards nothing, whatever the stage. Units are gathered
- * before use; those that train get theirs one unit ahead in backward (FSDP's BACKWARD_PRE), frozen
- * ones just in time; engine files may say how many units and elements ahead. With --zero-group N
- * the ranks of a group share one copy, and groups replicate it (FSDP's HYBRID_SHARD).
+ * what ZeRO and FSDP split over them: stage 1 optimizer states, 2 gradients too, 3 weights too. One
+ * device shards nothing, whatever the stage. Units are gathered before use; those that train get
+ * theirs one unit ahead in backward (FSDP's BACKWARD_PRE), frozen ones just in time; engine files
+ * may say how many units and elements ahead. With --zero-group N the ranks of a group share one
+ * copy, and groups replicate it (FSDP's HYBRID_SHARD).
+ *
  * What DeepSpeed's file calls stage3_max_live_parameters, stage3_prefetch_bucket_size and
  * stage3_param_persistence_threshold are --zero-live, --zero-prefetch and --zero-persist. */
 #include "strategy/strategy.h"

@@ -68,21 +68,18 @@ static bool read_axis(struct vs_arena *arena, const struct vs_json_reader *reade
     return give(arena, reader, node, axis, word_of(arena, node), values, err);
 }
 
-/* Not closed: every key was looked up in the table of axes. Where a mechanism is missing, so may be
- * its axes and words: what is known is read. */
-static bool read_axes(struct vs_arena *arena, struct vs_json_reader *outer, bool strict,
+/* Not closed: every key was looked up in the table of axes. */
+static bool read_axes(struct vs_arena *arena, struct vs_json_reader *outer,
                       struct vs_values *values, struct vs_err *err) {
-    struct vs_err ignored;
     struct vs_json_reader reader;
     bool present = false;
     if (!vs_json_open_member(outer, "axes", false, &reader, &present, err))
         return false;
-    if (!present || !vs_given(values, VS_AXIS_TASK))
+    if (!present)
         return true;
-    for (const struct vs_json *node = reader.object->child; node; node = node->next) {
-        if (!read_axis(arena, &reader, node, values, strict ? err : &ignored) && strict)
+    for (const struct vs_json *node = reader.object->child; node; node = node->next)
+        if (!read_axis(arena, &reader, node, values, err))
             return false;
-    }
     return true;
 }
 
@@ -107,7 +104,6 @@ static bool read_engines(struct vs_arena *arena, struct vs_json_reader *reader,
 static bool read_head(struct vs_arena *arena, struct vs_json_reader *reader, struct vs_workload *w,
                       struct vs_err *err) {
     const char *schema = NULL, *model = NULL;
-    struct vs_err ignored;
     const char *const *aliases = NULL;
     size_t alias_count = 0;
     if (!vs_json_get_string(reader, "schema", true, &schema, err) ||
@@ -115,18 +111,15 @@ static bool read_head(struct vs_arena *arena, struct vs_json_reader *reader, str
         !vs_json_get_strings(reader, "aliases", false, arena, &aliases, &alias_count, err) ||
         !vs_json_get_string(reader, "about", true, &w->about, err) ||
         !vs_json_get_string(reader, "model", true, &model, err) ||
-        !vs_json_get_string(reader, "task", true, &w->task, err) ||
-        !vs_json_get_string(reader, "later", false, &w->later, err))
+        !vs_json_get_string(reader, "task", true, &w->task, err))
         return false;
     if (!vs_streq(schema, SCHEMA))
         return vs_json_fail(reader, vs_json_member(reader->object, "schema"), err,
                             "found '%s', expected '%s'", schema, SCHEMA);
-    if (!give(arena, reader, vs_json_member(reader->object, "model"), VS_AXIS_MODEL, model,
-              &w->values, err))
-        return false;
-    return give(arena, reader, vs_json_member(reader->object, "task"), VS_AXIS_TASK, w->task,
-                &w->values, w->later ? &ignored : err) ||
-           w->later;
+    return give(arena, reader, vs_json_member(reader->object, "model"), VS_AXIS_MODEL, model,
+                &w->values, err) &&
+           give(arena, reader, vs_json_member(reader->object, "task"), VS_AXIS_TASK, w->task,
+                &w->values, err);
 }
 
 bool vs_workload_load(struct vs_arena *arena, const char *name_or_file,
@@ -137,8 +130,8 @@ bool vs_workload_load(struct vs_arena *arena, const char *name_or_file,
     if (!vs_data_find(arena, "workloads", "workload", name_or_file, &w.file, err) ||
         !vs_json_load(arena, w.file, &root, err) ||
         !vs_json_open(&reader, w.file, "$", root, err) || !read_head(arena, &reader, &w, err) ||
-        !read_engines(arena, &reader, &w, err) ||
-        !read_axes(arena, &reader, !w.later, &w.values, err) || !vs_json_close(&reader, err))
+        !read_engines(arena, &reader, &w, err) || !read_axes(arena, &reader, &w.values, err) ||
+        !vs_json_close(&reader, err))
         return false;
     *workload = w;
     return true;

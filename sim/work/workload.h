@@ -1,8 +1,8 @@
 /* Named workloads: workloads/NAME.json {"schema": "vramsim-workload/1", "name", "about", "model",
- * "task", "engines": [..], "axes": {axis: word}}, and "aliases", "later" where there are any. Words
- * of "axes" are those of the command line without dashes; numbers may stand without quotes. A file
- * with "later" needs what no version simulates yet, which the text names: it is listed and shown,
- * and its task and axes may have words that are not known. Knows no devices. */
+ * "task", "engines": [..], "axes": {axis: word}}, and "aliases" where there are any. Words of
+ * "axes" are those of the command line without dashes; numbers may stand without quotes. Knows no
+ * devices.
+ */
 #ifndef VS_WORK_WORKLOAD_H
 #define VS_WORK_WORKLOAD_H
 
@@ -14,7 +14,6 @@ struct vs_workload {
     const char *const *engines;
     size_t engine_count;     /* in order of preference */
     struct vs_values values; /* model, task and axes; origin VS_FROM_WORKLOAD */
-    const char *later;       /* what its mechanism still lacks, or NULL */
 };
 
 bool vs_workload_load(struct vs_arena *arena, const char *name_or_file,

@@ -408,6 +408,84 @@ static void again(const char *words) {
 START_TEST(runs_repeat) { for_cases(again); }
 END_TEST
 
+/* ---- a sweep shows plans of equal digests once ---- */
+
+enum { NEIGHBOURS_MOST = 400 };
+
+struct neighbours {
+    const char *base;
+    const char *words[NEIGHBOURS_MOST];
+    const struct vs_outcome *at[NEIGHBOURS_MOST];
+    size_t count;
+};
+
+static bool come_to_the_same(const struct vs_outcome *a, const struct vs_outcome *b) {
+    bool same = a->fits == b->fits && a->pool_count == b->pool_count &&
+                memcmp(a->metrics, b->metrics, sizeof a->metrics) == 0;
+    for (size_t i = 0; same && i < a->pool_count; i++)
+        same = a->pools[i].peak_bytes == b->pools[i].peak_bytes;
+    return same;
+}
+
+/* What cannot be run is no neighbour. */
+static void visit(struct neighbours *n, const char *words) {
+    const struct vs_run_options options = {.capacity_only = false};
+    const struct vs_outcome *found = NULL;
+    struct vs_err err = {0};
+    if (!sim_try(sim_words(n->base, words), &options, &found, &err))
+        return;
+    for (size_t i = 0; i < n->count; i++)
+        ck_assert_msg(found->plan_digest != n->at[i]->plan_digest ||
+                          come_to_the_same(found, n->at[i]),
+                      "%s: '%s' and '%s' have one digest, and different outcomes", n->base, words,
+                      n->words[i]);
+    ck_assert_uint_lt(n->count, NEIGHBOURS_MOST);
+    n->words[n->count] = words;
+    n->at[n->count++] = found;
+}
+
+/* All words of an axis, each with the number 2 where it takes one. */
+static void visit_axis(struct neighbours *n, const struct vs_axis_info *axis) {
+    if (axis->words[0] == '\0')
+        visit(n, vs_arena_printf(&sim_arena, "--%s 2", axis->name));
+    for (const char *at = axis->words; *at != '\0'; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        char *word = vs_arena_strndup(&sim_arena, at, length);
+        char *number = strchr(word, '#');
+        if (number)
+            *number = '2';
+        visit(n, vs_arena_printf(&sim_arena, "--%s %s", axis->name, word));
+        at += length;
+    }
+}
+
+START_TEST(equal_digests_equal_outcomes) {
+    static const char *const BASES[] = {
+        TOY_TRAIN "--method full --seq 256 --accum 2",
+        TOY_TRAIN "--method lora --seq 256 --ckpt full",
+        TOY_TRAIN "--method full --seq 256 --offload-param cpu",
+        "--hw toy --gpus 2 --model toy --engine ideal --task train --method full --zero 3 --seq 64",
+        TOY_GENERATE "--prompt 64 --gen 8 --batch 2",
+        TOY_GENERATE "--prompt 64 --gen 8 --offload stream --gpu-layers 1",
+        "--hw rtx4090 --gpus 2 --model llama-3-8b --engine llamacpp --task generate --weights fp16",
+        "--hw rtx4090 --model mixtral-8x7b --engine llamacpp --task generate --weights q4_0 "
+        "--gpu-layers 9",
+        "--hw t4 --model opt-6.7b --engine flexgen --task generate --weights fp16 --percent "
+        "20/80/100/0/100/0 --gen 4",
+        "--hw h100 --model llama-3-8b --engine vllm --task serve --prompt 64 --gen 8 --requests 9",
+    };
+    struct neighbours n = {.base = BASES[_i]};
+    visit(&n, "");
+    ck_assert_uint_eq(n.count, 1);
+    for (int i = 0; i < VS_AXIS_COUNT; i++) {
+        const struct vs_axis_info *axis = vs_axis_info((enum vs_axis)i);
+        if (vs_streq(axis->group, "strategy") || vs_streq(axis->group, "engine"))
+            visit_axis(&n, axis);
+    }
+    ck_assert_uint_gt(n.count, 10);
+}
+END_TEST
+
 int main(void) {
     const char *given = getenv("VRAMSIM_SEED");
     if (given)
@@ -422,6 +500,7 @@ int main(void) {
     tcase_add_test(tests, more_memory_fits);
     tcase_add_test(tests, idle_lanes_delay_nobody);
     tcase_add_test(tests, runs_repeat);
+    tcase_add_loop_test(tests, equal_digests_equal_outcomes, 0, 10);
     suite_add_tcase(suite, tests);
     int status = sim_main(suite);
     if (status != EXIT_SUCCESS)

@@ -413,16 +413,17 @@ START_TEST(sweep_csv_has_all_points) {
     struct sweep_fixture f;
     sweep_make(&f);
     vs_report_sweep_csv(&out, &f.sweep);
-    has("rank,label,hw,machine,model,engine,engine_version,task,fits,train_tps,step_time_s,peak_"
+    has("rank,label,hw,machine,model,engine,engine_version,task,fits,bound,train_tps,step_time_s,"
+        "peak_"
         "vram_gib,"
         "peak_ram_gib,max_seq,max_seq_open,bound_by,seq,micro-batch,accum,weights,method,ckpt,oom_"
         "pool");
     has("2,parameters in "
         "RAM,rtx4090,rtx4090 in "
-        "desktop-64g,llama-3-70b,fsdp,1.0,train,1,50,655.36,20,8,4194304,1,link0.h2d,");
+        "desktop-64g,llama-3-70b,fsdp,1.0,train,1,0,50,655.36,20,8,4194304,1,link0.h2d,");
     has("\n,full "
         "loss,rtx4090,rtx4090 in "
-        "desktop-64g,llama-3-70b,hf,1.0,train,0,,,42,8,,,,2048,1,16,nf4,qlora,full,"
+        "desktop-64g,llama-3-70b,hf,1.0,train,0,0,,,42,8,,,,2048,1,16,nf4,qlora,full,"
         "gpu0,load,"
         "layer 44,mlp.down,1073741824,25232932864,25769803776,536870912,45097156608\n");
 }

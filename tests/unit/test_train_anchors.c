@@ -170,8 +170,10 @@ END_TEST
 START_TEST(adapters_are_small) {
     forget();
     sim_plan(&plan, "--hw h200 --model llama-2-7b --task train --method lora --engine hf");
-    double share =
-        (double)vs_plan_trainable_params(&plan, true) / (double)plan.c->model->params_total;
+    uint64_t adapters = 0;
+    for (size_t i = 0; i < plan.weight_count; i++)
+        adapters += vs_weight_adapter_params(&plan.weights[i]);
+    double share = (double)adapters / (double)plan.c->model->params_total;
     ck_assert_double_gt(share, 0);
     ck_assert_double_lt(share, 0.01);
 }

@@ -27,7 +27,6 @@ START_TEST(flagship) {
     ck_assert_str_eq(w.engines[0], "hf");
     ck_assert_str_eq(w.engines[1], "fsdp");
     ck_assert_str_eq(w.engines[2], "ideal");
-    ck_assert_ptr_null(w.later);
     static const struct {
         enum vs_axis axis;
         const char *text;
@@ -105,37 +104,14 @@ static bool load_text(const char *text, struct vs_workload *w, struct vs_err *er
 START_TEST(own_file) {
     struct vs_workload w;
     struct vs_err err = {0};
-    ck_assert_msg(load_text(HEAD "\"later\": \"nothing\", \"aliases\": [\"v\"],\n"
+    ck_assert_msg(load_text(HEAD "\"aliases\": [\"v\"],\n"
                                  "\"axes\": {\"ctx\": \"8k\", \"batch\": 4, \"ngl\": \"all\"}}",
                             &w, &err),
                   "%s", err.text);
-    ck_assert_str_eq(w.later, "nothing");
     ck_assert_int_eq(vs_count(&w.values, VS_AXIS_CTX), 8192);
     ck_assert_int_eq(vs_count(&w.values, VS_AXIS_BATCH), 4);
     ck_assert_str_eq(text_of(&w, VS_AXIS_GPU_LAYERS), "all");
     ck_assert_msg(load_text(HEAD "\"axes\": {}}", &w, &err), "%s", err.text);
-}
-END_TEST
-
-/* What no version simulates yet may speak of tasks and axes that are not known; nothing else may be
- * wrong. */
-START_TEST(later) {
-    struct vs_workload w;
-    struct vs_err err = {0};
-    ck_assert_msg(
-        load_text(HEAD "\"later\": \"it\",\n\"axes\": {\"ctx\": 9, \"warp\": 3}}", &w, &err), "%s",
-        err.text);
-    ck_assert_int_eq(vs_count(&w.values, VS_AXIS_CTX), 9);
-    ck_assert_msg(
-        load_text("{\"schema\": \"vramsim-workload/1\", \"name\": \"w\", \"about\": \"a\","
-                  "\"model\": \"m\", \"task\": \"sleep\", \"engines\": [\"e\"],"
-                  "\"later\": \"it\", \"axes\": {\"ctx\": 9}}",
-                  &w, &err),
-        "%s", err.text);
-    ck_assert_str_eq(w.task, "sleep");
-    ck_assert(!vs_given(&w.values, VS_AXIS_TASK));
-    ck_assert(!load_text(HEAD "\"later\": \"it\", \"axis\": {}}", &w, &err));
-    ck_assert(!load_text(HEAD "\"later\": 3}", &w, &err));
 }
 END_TEST
 
@@ -210,7 +186,6 @@ int main(void) {
     tcase_add_test(tests, all_built_in_load);
     tcase_add_test(tests, unknown_name);
     tcase_add_test(tests, own_file);
-    tcase_add_test(tests, later);
     tcase_add_test(tests, wrong_files);
     tcase_add_test(tests, wrong_json);
     suite_add_tcase(suite, tests);

@@ -5,8 +5,6 @@
 #include "report/common.h"
 #include "report/plot/rows.h"
 
-enum { LABEL_COLUMNS = 54 };
-
 static void put_fit_remark(struct vs_text *out, const struct vs_outcome *point,
                            enum vs_metric speed) {
     char text[VS_UNIT_TEXT], low[VS_UNIT_TEXT], high[VS_UNIT_TEXT];
@@ -53,7 +51,7 @@ static void put_row(struct vs_book *book, const struct vs_plot_rows *rows, size_
     book->failed = book->failed || remark.failed;
     vs_book_text(book, vs_text_str(&remark));
     vs_text_release(&remark);
-    vs_book_lines(book, p ? vs_report_label(p) : "", LABEL_COLUMNS, extent);
+    vs_book_lines(book, p ? vs_report_label(p) : "", VS_PLOT_LABEL_COLUMNS, extent);
 }
 
 /* The end of the longest bar or interval; 0 where nothing fits. */
@@ -101,10 +99,8 @@ static void write(struct vs_book *book) {
         put_row(book, &rows, i, &extent);
     vs_book_value(book, "bars", (double)rows.count);
     vs_book_value(book, "bars_fastest", fastest(&rows));
-    vs_book_value(book, "bars_fit", (double)rows.fits_shown);
     vs_book_value(book, "label_columns", (double)extent.columns);
     vs_book_value(book, "label_lines", (double)extent.lines);
-    vs_book_list(book, "families", rows.families, rows.family_count);
     put_summary(book, &rows);
 }
 

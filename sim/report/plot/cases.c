@@ -93,9 +93,7 @@ static const char *statistics(struct vs_book *book, const struct engine *engine)
 static void put_engines(struct vs_book *book, const struct engine *engines, size_t count) {
     const char *names[ENGINES_MOST], *titles[ENGINES_MOST];
     double lows[ENGINES_MOST], highs[ENGINES_MOST];
-    size_t cases = 0;
     for (size_t e = 0; e < count; e++) {
-        cases += engines[e].cases;
         names[e] = vs_arena_printf(&book->arena, "%s (%zu)", engines[e].name, engines[e].cases);
         titles[e] = statistics(book, &engines[e]);
         book->failed = book->failed || !titles[e] || !names[e];
@@ -103,7 +101,6 @@ static void put_engines(struct vs_book *book, const struct engine *engines, size
     }
     vs_book_numbers(book, "cases_lows", lows, count);
     vs_book_numbers(book, "cases_highs", highs, count);
-    vs_book_value(book, "cases", (double)cases);
     vs_book_value(book, "cases_engines", (double)count);
     if (book->failed)
         return;

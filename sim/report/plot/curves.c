@@ -11,8 +11,8 @@ static void write(struct vs_book *book) {
     bool ok = list != NULL;
     for (size_t i = 0; ok && i < count; i++) {
         const struct vs_outcome *p = points[i];
-        list[i] = (struct vs_series_point){
-            p, p->fits ? p->metrics[vs_result_speed(p)] : (double)NAN, false};
+        list[i] =
+            (struct vs_series_point){p, p->fits ? p->metrics[vs_result_speed(p)] : (double)NAN};
     }
     ok = ok && vs_series_make(book, list, count, VS_AXIS_COUNT, &series);
     if (ok) {

@@ -57,7 +57,6 @@ static void put_row(struct vs_book *book, const struct vs_outcome *p, int part, 
     vs_book_number(book, vram(p));
     vs_book_number(book, speed(p));
     vs_book_number(book, p->bound);
-    vs_book_text(book, vs_report_label(p));
 }
 
 static void put_values(struct vs_book *book, const struct vs_outcome *const *front, size_t count,
@@ -96,7 +95,7 @@ static void write(struct vs_book *book) {
             front[n++] = points[i];
     }
     qsort(front, n, sizeof(const struct vs_outcome *), by_memory);
-    vs_book_begin(book, "front", "part\tplace\tvram\tspeed\tbound\tlabel");
+    vs_book_begin(book, "front", "part\tplace\tvram\tspeed\tbound");
     for (size_t i = 0; i < n; i++)
         put_row(book, front[i], 1, i + 1);
     for (size_t i = 0; i < count; i++)

@@ -11,7 +11,7 @@ static size_t collect(const struct vs_result *result, struct vs_series_point *li
         const struct vs_limit *limit = result->limits[i];
         const struct vs_outcome *run = limit->at ? limit->at : limit->beyond;
         if (run && vs_streq(limit->axis, result->limits[0]->axis))
-            list[n++] = (struct vs_series_point){run, (double)limit->value, limit->open};
+            list[n++] = (struct vs_series_point){run, (double)limit->value};
     }
     return n;
 }

@@ -27,7 +27,6 @@ struct writer {
 static void put_state(struct writer *w, double at_s, const struct state *state) {
     vs_book_number(w->book, (double)w->pool);
     vs_book_number(w->book, at_s);
-    vs_book_number(w->book, (double)state->sum / (double)VS_GIB);
     for (size_t i = 0; i < w->tags->count; i++)
         vs_book_number(w->book, (double)state->by_tag[i] / (double)VS_GIB);
 }
@@ -134,7 +133,7 @@ static void write(struct vs_book *book) {
         book->failed = true;
         return;
     }
-    const char *columns = vs_plot_tags_columns(book, &tags, "pool\ttime\tsum", NULL);
+    const char *columns = vs_plot_tags_columns(book, &tags, "pool\ttime", NULL);
     if (!columns)
         return;
     vs_book_begin(book, "levels", columns);

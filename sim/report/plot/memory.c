@@ -7,16 +7,7 @@
 #include "report/plot/rows.h"
 #include "report/plot/tags.h"
 
-enum { LABEL_COLUMNS = 54 }; /* as in bars */
-
 static double gib(uint64_t bytes) { return (double)bytes / (double)VS_GIB; }
-
-static uint64_t bytes_of(const struct vs_pool_outcome *pool, const char *tag) {
-    for (size_t i = 0; i < pool->by_tag_count; i++)
-        if (vs_streq(pool->by_tag[i].tag, tag))
-            return pool->by_tag[i].bytes;
-    return 0;
-}
 
 /* The device that is fullest, or ran out; the host's pool where `host`. NULL = it has none. */
 static const struct vs_pool_outcome *pool_of(const struct vs_outcome *point, bool host) {
@@ -38,7 +29,7 @@ static void put_pool(struct vs_book *book, const struct vs_plot_tags *tags,
                      const struct vs_pool_outcome *pool) {
     uint64_t sum = 0;
     for (size_t i = 0; i < tags->count; i++) {
-        const uint64_t bytes = bytes_of(pool, tags->at[i]);
+        const uint64_t bytes = vs_report_tag_bytes(pool, tags->at[i]);
         vs_book_number(book, gib(bytes));
         sum += bytes;
     }
@@ -61,7 +52,7 @@ static void put_row(struct vs_book *book, const struct vs_plot_tags *tags,
                                                                     : (double)NAN);
     vs_book_number(book, pool ? gib(pool->peak_bytes) : 0);
     vs_book_lines(book, point ? vs_report_label(point) : rows->families[rows->at[i].family],
-                  point ? LABEL_COLUMNS : SIZE_MAX, &extent);
+                  point ? VS_PLOT_LABEL_COLUMNS : SIZE_MAX, &extent);
     if (pool) {
         put_pool(book, tags, pool);
         return;

@@ -6,6 +6,8 @@
 
 #include "report/plot/book.h"
 
+enum { VS_PLOT_LABEL_COLUMNS = 54 }; /* of a bar, in a line */
+
 struct vs_plot_row {
     const struct vs_outcome *point; /* NULL = the heading of a family */
     size_t family;

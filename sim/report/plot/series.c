@@ -98,7 +98,7 @@ bool vs_series_make(struct vs_book *book, const struct vs_series_point *points, 
     const size_t axis_count = name_axes(book, list, count, series->axis, searched, axes);
     for (size_t i = 0; i < count; i++) {
         const char *name = vs_differ_label(&book->arena, list[i], axes, axis_count);
-        struct vs_series_node node = {.y = points[i].y, .open = points[i].open};
+        struct vs_series_node node = {.y = points[i].y};
         if (!name)
             return false;
         node.line = line_of(series, name[0] != '\0' ? name : "plain");
@@ -165,13 +165,12 @@ void vs_series_write(struct vs_book *book, const char *name, const struct vs_ser
     }
     if (series->count == 0)
         return;
-    vs_book_begin(book, name, "line\tx\ty\topen");
+    vs_book_begin(book, name, "line\tx\ty");
     for (size_t i = 0; i < series->nodes.count; i++) {
         const struct vs_series_node *node = &series->nodes.at[i];
         vs_book_number(book, (double)node->line + 1);
         vs_book_number(book, node->x);
         vs_book_number(book, node->y);
-        vs_book_number(book, node->open);
         most = node->y > most ? node->y : most;
     }
     write_numbers(book, name, series);

@@ -10,7 +10,6 @@ enum { VS_SERIES_MOST = 8 }; /* as many as can be told apart */
 
 struct vs_series_node {
     double x, y; /* y NaN = it does not fit */
-    bool open;   /* at least y */
     size_t line;
 };
 struct vs_series {
@@ -24,7 +23,6 @@ struct vs_series {
 struct vs_series_point {
     const struct vs_outcome *point;
     double y;
-    bool open;
 };
 
 /* The axis is the first of shape that has several numbers, other than the one that was `searched`
@@ -33,7 +31,7 @@ bool vs_series_make(struct vs_book *book, const struct vs_series_point *points, 
                     enum vs_axis searched, struct vs_series *series);
 void vs_series_release(struct vs_series *series);
 
-/* Rows "line x y open" of a table; values NAME (lines), NAME_names, NAME_axis, NAME_title,
+/* Rows "line x y" of a table; values NAME (lines), NAME_names, NAME_axis, NAME_title,
  * NAME_highest, NAME_numbers (where the axis has points), NAME_number_count. */
 void vs_series_write(struct vs_book *book, const char *name, const struct vs_series *series);
 

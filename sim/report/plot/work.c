@@ -161,7 +161,6 @@ static void write(struct vs_book *book) {
             if (vs_streq(run->work[i].device, devices[d]) && !met_before(run, i))
                 put_phase(book, d, devices[d], i, &phases);
     vs_book_value(book, "work", (double)count);
-    vs_book_list(book, "work_devices", devices, count);
     vs_book_value(book, "work_phases", (double)phases.count);
     vs_book_list(book, "work_phase_names", phases.names, phases.count);
     vs_book_numbers(book, "work_peaks", peaks, count);

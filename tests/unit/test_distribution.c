@@ -4,44 +4,44 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "base/sample.h"
+#include "base/distribution.h"
 
 START_TEST(exact) {
-    struct vs_sample s = {.count = 0};
-    ck_assert(isnan(vs_sample_mean(&s)));
+    struct vs_distribution s = {.count = 0};
+    ck_assert(isnan(vs_distribution_mean(&s)));
     for (int i = 4; i >= 1; i--)
-        ck_assert(vs_sample_add(&s, i));
-    ck_assert_double_eq(vs_sample_mean(&s), 2.5);
-    ck_assert_double_eq(vs_sample_quantile(&s, 0), 1);
-    ck_assert_double_eq(vs_sample_quantile(&s, 0.5), 2.5);
-    ck_assert_double_eq(vs_sample_quantile(&s, 1), 4);
-    vs_sample_release(&s);
+        ck_assert(vs_distribution_add(&s, i));
+    ck_assert_double_eq(vs_distribution_mean(&s), 2.5);
+    ck_assert_double_eq(vs_distribution_quantile(&s, 0), 1);
+    ck_assert_double_eq(vs_distribution_quantile(&s, 0.5), 2.5);
+    ck_assert_double_eq(vs_distribution_quantile(&s, 1), 4);
+    vs_distribution_release(&s);
 }
 END_TEST
 
 /* Exponential waits, whose quantiles are -log(1 - q): the same numbers exactly and in bins. */
 START_TEST(binned) {
     static const double QS[] = {0.01, 0.1, 0.5, 0.9, 0.99, 0.999};
-    const int count = 3 * VS_SAMPLE_EXACT;
+    const int count = 3 * VS_DISTRIBUTION_EXACT;
     struct vs_rng *rng = vs_rng_new(3);
-    struct vs_sample s = {.count = 0};
+    struct vs_distribution s = {.count = 0};
     double *all = malloc((size_t)count * sizeof *all), sum = 0;
     ck_assert(rng && all);
     for (int i = 0; i < count; i++) {
         all[i] = vs_rng_exponential(rng, 0.2);
         sum += all[i];
-        ck_assert(vs_sample_add(&s, all[i]));
-        ck_assert_uint_le(s.exact.count, VS_SAMPLE_EXACT);
+        ck_assert(vs_distribution_add(&s, all[i]));
+        ck_assert_uint_le(s.exact.count, VS_DISTRIBUTION_EXACT);
     }
     ck_assert_ptr_nonnull(s.bins);
     ck_assert_uint_eq(s.exact.count, 0);
-    ck_assert_double_eq_tol(vs_sample_mean(&s), sum / count, 1e-12);
+    ck_assert_double_eq_tol(vs_distribution_mean(&s), sum / count, 1e-12);
     for (size_t i = 0; i < sizeof QS / sizeof *QS; i++) {
         double true_one = -0.2 * log(1 - QS[i]);
-        ck_assert_double_eq_tol(vs_sample_quantile(&s, QS[i]) / true_one, 1, 0.03);
+        ck_assert_double_eq_tol(vs_distribution_quantile(&s, QS[i]) / true_one, 1, 0.03);
     }
     free(all);
-    vs_sample_release(&s);
+    vs_distribution_release(&s);
     vs_rng_free(rng);
 }
 END_TEST
@@ -50,12 +50,12 @@ END_TEST
 START_TEST(width) {
     static const double VALUES[] = {1e-6, 0.0123, 1, 77.7, 86400};
     for (size_t v = 0; v < sizeof VALUES / sizeof *VALUES; v++) {
-        struct vs_sample s = {.count = 0};
-        for (int i = 0; i < 2 * VS_SAMPLE_EXACT; i++)
-            ck_assert(vs_sample_add(&s, VALUES[v]));
-        ck_assert_double_eq_tol(vs_sample_quantile(&s, 0) / VALUES[v], 1, 1e-3);
-        ck_assert_double_eq_tol(vs_sample_quantile(&s, 1) / VALUES[v], 1, 1e-3);
-        vs_sample_release(&s);
+        struct vs_distribution s = {.count = 0};
+        for (int i = 0; i < 2 * VS_DISTRIBUTION_EXACT; i++)
+            ck_assert(vs_distribution_add(&s, VALUES[v]));
+        ck_assert_double_eq_tol(vs_distribution_quantile(&s, 0) / VALUES[v], 1, 1e-3);
+        ck_assert_double_eq_tol(vs_distribution_quantile(&s, 1) / VALUES[v], 1, 1e-3);
+        vs_distribution_release(&s);
     }
 }
 END_TEST
@@ -63,12 +63,12 @@ END_TEST
 /* What has no bin goes to the nearest. */
 START_TEST(outside) {
     static const double VALUES[] = {0, -1, 1e-30, 1e30, (double)INFINITY};
-    struct vs_sample s = {.count = 0};
-    for (int i = 0; i < 2 * VS_SAMPLE_EXACT; i++)
-        ck_assert(vs_sample_add(&s, VALUES[i % 5]));
-    ck_assert_double_lt(vs_sample_quantile(&s, 0.5), 1e-11);
-    ck_assert_double_gt(vs_sample_quantile(&s, 0.7), 1e11);
-    vs_sample_release(&s);
+    struct vs_distribution s = {.count = 0};
+    for (int i = 0; i < 2 * VS_DISTRIBUTION_EXACT; i++)
+        ck_assert(vs_distribution_add(&s, VALUES[i % 5]));
+    ck_assert_double_lt(vs_distribution_quantile(&s, 0.5), 1e-11);
+    ck_assert_double_gt(vs_distribution_quantile(&s, 0.7), 1e11);
+    vs_distribution_release(&s);
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-#include "base/sample.h"
+#include "base/distribution.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@ enum {
     BINS = (OCTAVE_HIGH - OCTAVE_LOW) * PARTS
 };
 
-void vs_sample_release(struct vs_sample *s) {
+void vs_distribution_release(struct vs_distribution *s) {
     vs_vec_release(&s->exact);
     free(s->bins);
-    *s = (struct vs_sample){.count = 0};
+    *s = (struct vs_distribution){.count = 0};
 }
 
 /* frexp is exact, unlike a logarithm: the same bin on every machine. */
@@ -35,7 +35,7 @@ static double bin_start(size_t bin) {
 }
 
 /* The exact ones go to their bins. */
-static bool to_bins(struct vs_sample *s) {
+static bool to_bins(struct vs_distribution *s) {
     s->bins = calloc(BINS, sizeof *s->bins);
     if (!s->bins)
         return false;
@@ -45,8 +45,8 @@ static bool to_bins(struct vs_sample *s) {
     return true;
 }
 
-bool vs_sample_add(struct vs_sample *s, double value) {
-    if (!s->bins && s->count >= VS_SAMPLE_EXACT && !to_bins(s))
+bool vs_distribution_add(struct vs_distribution *s, double value) {
+    if (!s->bins && s->count >= VS_DISTRIBUTION_EXACT && !to_bins(s))
         return false;
     if (s->bins)
         s->bins[bin_of(value)]++;
@@ -57,11 +57,11 @@ bool vs_sample_add(struct vs_sample *s, double value) {
     return true;
 }
 
-double vs_sample_mean(const struct vs_sample *s) {
+double vs_distribution_mean(const struct vs_distribution *s) {
     return s->bins ? s->sum / (double)s->count : vs_mean(s->exact.at, s->exact.count);
 }
 
-double vs_sample_quantile(struct vs_sample *s, double q) {
+double vs_distribution_quantile(struct vs_distribution *s, double q) {
     if (!s->bins)
         return vs_quantile(s->exact.at, s->exact.count, q);
     double rank = q * (double)(s->count - 1), before = 0;

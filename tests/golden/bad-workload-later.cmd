@@ -1,2 +1,0 @@
-# A workload that comes later.
-run --hw rtx4090 --workload ./later.json
