@@ -42,6 +42,8 @@ grep -q '"name": "measured"' "$folder/t.json" || fail "nothing measured in the t
 "$folder/bin/vramsim" "$@" --on cpu --json > "$folder/out" || fail "no JSON"
 grep -q '"measured_peak_bytes": [0-9]' "$folder/out" || fail "no measured memory: $(cat "$folder/out")"
 
+"$folder/bin/vramsim" "$@" --on cpu --markdown | grep -q '^| decode, last ' || fail "no Markdown"
+
 refused 2 'the plan is for a processor: expected --on cpu' "$folder/bin/vramsim" "$@" --on cuda:0
 refused 2 'the plan is for rtx4090: expected --on cuda:N' "$folder/bin/vramsim" run --hw rtx4090 --workload chat8b --on cpu
 refused 2 'expected cpu or cuda:N' "$folder/bin/vramsim" run --hw rtx4090 --workload chat8b --on cuda:x

@@ -8,7 +8,7 @@
 #include "base/stats.h"
 #include "report/table.h"
 
-double vs_executed_median(const struct vs_executed_phase *phase) {
+static double median_of(const struct vs_executed_phase *phase) {
     double *sorted = phase->count > 0 ? malloc(phase->count * sizeof *sorted) : NULL;
     if (!sorted)
         return (double)NAN;
@@ -50,7 +50,7 @@ void vs_report_executed_json(struct vs_json_writer *w, const struct vs_outcome *
         vs_json_object(w);
         vs_json_member_string(w, "phase", e->phases[i].name);
         vs_json_member_number(w, "predicted_s", e->phases[i].predicted_s);
-        vs_json_member_number(w, "measured_s", vs_executed_median(&e->phases[i]));
+        vs_json_member_number(w, "measured_s", median_of(&e->phases[i]));
         vs_json_member_u64(w, "repetitions", e->phases[i].count);
         vs_json_end(w, '}');
     }
@@ -83,7 +83,7 @@ static const char *suffix(const struct vs_executed *e, size_t i) {
 static void add_phase(struct vs_table *table, const struct vs_executed *e, size_t i) {
     const struct vs_executed_phase *phase = &e->phases[i];
     char predicted[VS_UNIT_TEXT] = "-", measured[VS_UNIT_TEXT] = "-", error[VS_UNIT_TEXT], name[60];
-    const double median = vs_executed_median(phase);
+    const double median = median_of(phase);
     (void)snprintf(name, sizeof name, "%.40s%s", phase->name, suffix(e, i));
     if (isfinite(phase->predicted_s))
         (void)vs_print_seconds(predicted, phase->predicted_s);
@@ -107,26 +107,45 @@ static void add_memory(struct vs_table *table, const struct vs_outcome *outcome)
     vs_table_add(table, cells, NULL);
 }
 
-void vs_report_executed_table(struct vs_text *out, const struct vs_outcome *outcome, size_t width,
-                              bool color) {
+static void fill(struct vs_table *table, const struct vs_outcome *outcome) {
     static const struct vs_table_column columns[] = {{"", "", false, false},
                                                      {"predicted", "", true, false},
                                                      {"measured", "", true, false},
                                                      {"error", "", true, false}};
     const struct vs_executed *e = outcome->executed;
-    struct vs_table table;
-    vs_table_init(&table, columns, sizeof columns / sizeof columns[0]);
+    vs_table_init(table, columns, sizeof columns / sizeof columns[0]);
     for (size_t i = 0; i < e->phase_count; i++)
         if (!e->phases[i].once)
-            add_phase(&table, e, i);
-    add_memory(&table, outcome);
-    vs_table_print(&table, out, 2, width, color);
-    vs_table_release(&table);
+            add_phase(table, e, i);
+    add_memory(table, outcome);
+}
+
+static void put_device(struct vs_text *out, const struct vs_executed *e) {
+    vs_text_add(out, "\nexecuted on ");
+    vs_put(out, e->device);
     if (e->oom_phase) {
-        vs_text_add(out, "  memory ran out: ");
+        vs_text_add(out, ", where memory ran out: ");
         vs_put(out, e->oom_phase);
         vs_text_add(out, ", ");
         vs_put(out, e->oom_buffer);
-        vs_text_add(out, "\n");
     }
+    vs_text_add(out, "\n");
+}
+
+void vs_report_executed_table(struct vs_text *out, const struct vs_outcome *outcome, size_t width,
+                              bool color) {
+    struct vs_table table;
+    put_device(out, outcome->executed);
+    fill(&table, outcome);
+    vs_table_print(&table, out, 2, width, color);
+    vs_table_release(&table);
+}
+
+void vs_report_executed_markdown(struct vs_text *out, const struct vs_outcome *outcome) {
+    struct vs_table table;
+    put_device(out, outcome->executed);
+    vs_text_add(out, "\n");
+    fill(&table, outcome);
+    vs_table_markdown(&table, out);
+    vs_table_release(&table);
 }

@@ -7,11 +7,9 @@
 
 /* The member "executed" of an open object. */
 void vs_report_executed_json(struct vs_json_writer *w, const struct vs_outcome *outcome);
-/* Lines below a heading: predicted against measured for each phase, and memory. */
+/* The device, and predicted against measured for each phase, and memory. */
 void vs_report_executed_table(struct vs_text *out, const struct vs_outcome *outcome, size_t width,
                               bool color);
-
-/* Median of the repetitions; NaN where there are none. */
-double vs_executed_median(const struct vs_executed_phase *phase);
+void vs_report_executed_markdown(struct vs_text *out, const struct vs_outcome *outcome);
 
 #endif

@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "report/common.h"
+#include "report/executed.h"
 #include "report/report.h"
 #include "report/table.h"
 
@@ -34,4 +35,6 @@ void vs_report_run_markdown(struct vs_text *out, const struct vs_outcome *outcom
     }
     vs_table_markdown(&table, out);
     vs_table_release(&table);
+    if (outcome->executed)
+        vs_report_executed_markdown(out, outcome);
 }

@@ -234,12 +234,8 @@ static void put_replay(const struct page *page, const struct vs_outcome *outcome
 }
 
 static void put_executed(const struct page *page, const struct vs_outcome *outcome) {
-    if (!outcome->executed)
-        return;
-    vs_text_add(page->out, "\nexecuted on ");
-    vs_put(page->out, outcome->executed->device);
-    vs_text_add(page->out, "\n");
-    vs_report_executed_table(page->out, outcome, page->width, page->color);
+    if (outcome->executed)
+        vs_report_executed_table(page->out, outcome, page->width, page->color);
 }
 
 static void put_utilization(const struct page *page, const struct vs_outcome *outcome) {
