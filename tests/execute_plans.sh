@@ -31,6 +31,6 @@ if ! carry_out decode --model gpt2 --engine ideal --task generate --weights fp16
 fi
 carry_out stream --model gpt2 --engine ideal --task generate --weights fp16 --prompt 64 --gen 4 --offload stream
 grep -q '"lane":"h2d"' "$folder/stream.json" || fail "nothing was copied"
-carry_out train --model gpt2 --engine deepspeed --task train --method full --seq 512 --ckpt full --zero 2 \
+carry_out train --model gpt2 --engine deepspeed --task train --method full --seq 64 --ckpt full --zero 2 \
     --offload-optim cpu
 grep -q '"lane":"cpu"' "$folder/train.json" || fail "no optimizer on the processor"

@@ -41,10 +41,10 @@ static bool is_device(enum place place) {
 
 void *device_take(enum place place, size_t bytes) {
     void *at = malloc(bytes);
-    if (at)
-        memset(at, FILL, bytes); /* pages that nobody wrote would be one and the same */
     if (at && is_device(place))
         now_bytes += bytes;
+    else if (at)
+        memset(at, FILL, bytes); /* pages that nobody wrote would be one and the same */
     peak_bytes = now_bytes > peak_bytes ? now_bytes : peak_bytes;
     return at;
 }
