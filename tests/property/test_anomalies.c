@@ -2,6 +2,7 @@
  * bandwidth can be slower, with best fit more memory can hold less. A law must not claim more. */
 #include "des/des.h"
 #include "unit/plan_helpers.h"
+#include "unit/suite.h"
 
 /* Faster is later: a copy of 10 units feeds a kernel of 10 units; beside it runs a kernel of 10
  * units on the same memory (1 unit a second), and then 20 s of other work.
@@ -81,5 +82,5 @@ int main(void) {
     tcase_add_test(tests, a_faster_link_is_slower);
     tcase_add_test(tests, more_memory_fits_less);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

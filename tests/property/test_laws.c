@@ -502,7 +502,7 @@ int main(void) {
     tcase_add_test(tests, runs_repeat);
     tcase_add_loop_test(tests, equal_digests_equal_outcomes, 0, 10);
     suite_add_tcase(suite, tests);
-    int status = sim_main(suite);
+    int status = run_suite(suite);
     if (status != EXIT_SUCCESS)
         (void)fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
     return status;

@@ -2,11 +2,11 @@
 #ifndef MEMORY_HELPERS_H
 #define MEMORY_HELPERS_H
 
-#include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "memory/allocator.h"
+#include "unit/suite.h"
 
 #define KIB 1024ULL
 #define MIB (1ULL << 20)
@@ -46,16 +46,6 @@ static inline void expect(const struct vs_pool *pool, uint64_t allocated, uint64
     struct vs_pool_stats stats = vs_pool_stats(pool);
     ck_assert_uint_eq(stats.allocated_bytes, allocated);
     ck_assert_uint_eq(stats.reserved_bytes, reserved);
-}
-
-/* Runs a suite in this process, so that sanitizers and debuggers see it. */
-static inline int run_suite(Suite *suite) {
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 #endif

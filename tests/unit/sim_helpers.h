@@ -8,7 +8,6 @@
 #ifndef SIM_HELPERS_H
 #define SIM_HELPERS_H
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,6 +20,7 @@
 #include "run/config.h"
 #include "run/point.h"
 #include "strategy/strategy.h"
+#include "unit/suite.h"
 #include "work/options.h"
 
 #define KIB 1024ULL
@@ -184,14 +184,5 @@ static inline double sim_time(struct vs_executor *x, const struct vs_phase *phas
 #define ck_assert_near(a, b, part)                                                                 \
     ck_assert_msg(fabs((double)(a) / (double)(b)-1) <= (part), "%s = %.10g, expected %.10g", #a,   \
                   (double)(a), (double)(b))
-
-static inline int sim_main(Suite *suite) {
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
 
 #endif

@@ -400,5 +400,5 @@ int main(void) {
     tcase_add_test(tcase, test_truncated);
     tcase_add_test(tcase, test_bad_words);
     tcase_add_test(tcase, test_nothing_recognised);
-    return sim_main(suite);
+    return run_suite(suite);
 }

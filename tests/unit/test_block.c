@@ -238,5 +238,5 @@ int main(void) {
     tcase_add_test(tests, device_map);
     tcase_add_test(tests, refused);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

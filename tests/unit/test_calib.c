@@ -1,8 +1,8 @@
 /* Fits find what samples were made of; samples become a profile that --hw takes. */
-#include <check.h>
 
 #include "base/rng.h"
 #include "calib_helpers.h"
+#include "unit/suite.h"
 
 enum { POINTS = 240 };
 
@@ -161,10 +161,5 @@ int main(void) {
     tcase_add_test(tests, without_storage);
     tcase_add_test(tests, bad_samples);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -1,10 +1,10 @@
 /* Measured cases become a profile: cases that the simulator itself made from a machine whose
  * numbers are known, with noise and outliers; what is refused. */
-#include <check.h>
 
 #include "base/rng.h"
 #include "calib/cases.h"
 #include "calib_helpers.h"
+#include "unit/suite.h"
 
 enum { REPEATS = 40 };
 #define HEADER "id,args,metric,value,unit,tolerance,trust,group,source,notes\n"
@@ -241,10 +241,5 @@ int main(void) {
     tcase_add_test(tests, one_number);
     tcase_add_test(tests, refusals);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -1,8 +1,8 @@
 /* Samples of a GPU, and of tools, become devices and links: round numbers, checked in the head. */
-#include <check.h>
 
 #include "base/rng.h"
 #include "calib_helpers.h"
+#include "unit/suite.h"
 
 #define GPU(name, capability, sms, memory)                                                         \
     ", \"gpu\": {\"name\": \"" name "\", \"count\": 1, \"memory_bytes\": " memory                  \
@@ -265,10 +265,5 @@ int main(void) {
     tcase_add_test(tests, bad_samples);
     tcase_add_test(tests, joined);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -1,6 +1,5 @@
 /* The command line as a whole: exit statuses, which stream a text goes to, options of the commands.
  * What the commands print is for the golden tests. */
-#include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/listing.h"
 #include "cli/progress.h"
+#include "unit/suite.h"
 
 static struct vs_arena arena;
 static char out_path[64], err_path[64];
@@ -235,13 +235,9 @@ int main(void) {
     tcase_add_test(tests, listings);
     tcase_add_test(tests, no_bar_in_a_pipe);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int status = run_suite(suite);
     vs_arena_release(&arena);
     (void)remove(out_path);
     (void)remove(err_path);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }

@@ -350,5 +350,5 @@ int main(void) {
     tcase_add_test(tests, small_cores);
     tcase_add_test(tests, caps_by_clock);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -1,5 +1,4 @@
 /* CSV: reading by RFC 4180, what is refused, writing. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "unit/suite.h"
 
 static char path[64];
 static struct vs_err err;
@@ -177,10 +177,5 @@ int main(void) {
     tcase_add_test(tests, fields_are_bounded);
     tcase_add_test(tests, what_is_written_is_read_back);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

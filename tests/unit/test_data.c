@@ -1,6 +1,5 @@
 /* Where data files are found. Two roots in a folder of our own, before those that the build knows.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "base/data.h"
 #include "base/file.h"
+#include "unit/suite.h"
 
 static struct vs_arena arena;
 static struct vs_err err;
@@ -143,10 +143,5 @@ int main(void) {
     tcase_add_test(tests, lists);
     tcase_add_test(tests, relative_paths);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

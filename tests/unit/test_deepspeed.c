@@ -224,5 +224,5 @@ int main(void) {
     tcase_add_test(tests, batch_refused);
     tcase_add_test(tests, wrong_files);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

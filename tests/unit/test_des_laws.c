@@ -1,8 +1,8 @@
 /* What holds for every system, and for numbers at the ends of their ranges. */
-#include <check.h>
 #include <float.h>
 
 #include "des_helpers.h"
+#include "unit/suite.h"
 
 static uint64_t state;
 
@@ -205,11 +205,4 @@ static Suite *laws_suite(void) {
     return suite;
 }
 
-int main(void) {
-    SRunner *runner = srunner_create(laws_suite());
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
-}
+int main(void) { return run_suite(laws_suite()); }

@@ -217,5 +217,5 @@ int main(void) {
     tcase_add_test(tests, head_is_fetched);
     tcase_add_test(tests, refusals);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

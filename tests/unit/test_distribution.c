@@ -1,10 +1,10 @@
 /* Samples that may get long: exact while short, from bins beyond. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/rng.h"
 #include "base/distribution.h"
+#include "base/rng.h"
+#include "unit/suite.h"
 
 START_TEST(exact) {
     struct vs_distribution s = {.count = 0};
@@ -80,10 +80,5 @@ int main(void) {
     tcase_add_test(tests, width);
     tcase_add_test(tests, outside);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -1,9 +1,9 @@
 /* The manual page and the completions name all that the tables hold. */
-#include <check.h>
 #include <string.h>
 
 #include "cli/docs.h"
 #include "run/outcome.h"
+#include "unit/suite.h"
 
 static struct vs_text man, bash, zsh;
 
@@ -109,10 +109,5 @@ int main(void) {
     tcase_add_test(tests, roff_lines);
     tcase_add_test(tests, words);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int count = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return count == 0 ? 0 : 1;
+    return run_suite(suite);
 }

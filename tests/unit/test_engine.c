@@ -1,5 +1,4 @@
 /* Engine files: releases laid over, words and numbers looked up, and what is refused. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 
 #include "base/text.h"
 #include "engine/engine.h"
+#include "unit/suite.h"
 
 static struct vs_arena arena;
 static char folder[64], file[96];
@@ -369,10 +369,5 @@ int main(void) {
     tcase_add_test(tests, unknown_engine);
     suite_add_tcase(suite, tests);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -1,5 +1,4 @@
 /* Errors, UTF-8, arenas and vectors. */
-#include <check.h>
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "base/err.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "unit/suite.h"
 
 START_TEST(error_has_status_and_text) {
     struct vs_err err = {0};
@@ -207,10 +207,5 @@ int main(void) {
     tcase_add_test(tests, arena_strings);
     tcase_add_test(tests, vector_grows);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -249,5 +249,5 @@ int main(void) {
     tcase_add_test(tests, runs_out);
     tcase_add_test(tests, refuses);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* Mixtures of experts, latent attention, context parallelism, device maps and 4-bit products in
  * training, in closed form on published models. */
 #include "plan_helpers.h"
+#include "unit/suite.h"
 
 #define MEGATRON                                                                                   \
     "--hw b200-sxm --engine megatron --task train --method full --precision mixed-bf16 "
@@ -180,5 +181,5 @@ int main(void) {
     tcase_add_test(all, four_bits);
     tcase_add_test(all, refused);
     suite_add_tcase(suite, all);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -252,5 +252,5 @@ int main(void) {
     tcase_add_test(tests, layers_held);
     tcase_add_test(tests, resident_layers);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -1,5 +1,4 @@
 /* Files, folders and threads. */
-#include <check.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "unit/suite.h"
 
 static struct vs_arena arena;
 static char folder[64];
@@ -231,10 +231,5 @@ int main(void) {
     tcase_add_test(tests, each_job_runs_once);
     tcase_add_test(tests, threads_by_default);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

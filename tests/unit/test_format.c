@@ -1,12 +1,12 @@
 /* Formats: exact bytes of matrices worked by hand, and whole models against published file sizes.
  */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "model/model.h"
+#include "unit/suite.h"
 
 static struct vs_arena arena;
 
@@ -317,10 +317,5 @@ int main(void) {
     suite_add_tcase(suite, types);
     suite_add_tcase(suite, models);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

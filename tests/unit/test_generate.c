@@ -1,6 +1,7 @@
 /* Generation: weights, KV cache, closed forms of prefill and decode, and interpolated decoding
  * against every step run out. */
 #include "plan_helpers.h"
+#include "unit/suite.h"
 
 static double sum(enum vs_work_kind kind, bool flops) {
     double all = 0;
@@ -456,5 +457,5 @@ int main(void) {
     tcase_add_test(tests, decode_slows_down);
     tcase_add_test(tests, mlx);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -1,8 +1,8 @@
-#include <check.h>
 #include <stdlib.h>
 
 #include "des/heap.h"
 #include "des/lines.h"
+#include "unit/suite.h"
 
 static void set(struct vs_heap *heap, int64_t time_ps, uint32_t order, uint32_t id) {
     vs_heap_set(heap, (struct vs_heap_key){.time_ps = time_ps, .order = order, .id = id});
@@ -120,10 +120,5 @@ int main(void) {
     tcase_add_test(tests, agrees_with_a_scan);
     tcase_add_test(tests, lines_grow);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

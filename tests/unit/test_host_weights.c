@@ -2,6 +2,7 @@
  * The toy host has 10 cores; the toy model 4 heads of 64 and 4 layers. */
 #include "plan/pass.h"
 #include "plan_helpers.h"
+#include "unit/suite.h"
 
 #define ON_CPU "--hw toy --model toy --engine llamacpp --task generate --weights fp16 -ngl 0 "
 
@@ -93,5 +94,5 @@ int main(void) {
     tcase_add_test(tests, pages_of_experts);
     tcase_add_test(tests, refusals);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

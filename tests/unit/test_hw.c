@@ -1,6 +1,5 @@
 /* Profiles and the machine that they make up: every file of hwprofiles/, values worked by hand, bad
  * input. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "hw_helpers.h"
+#include "unit/suite.h"
 
 static const struct vs_machine *load_set(const char *hw, const char *path, const char *value) {
     struct vs_override o = {path, value};
@@ -485,10 +485,5 @@ int main(void) {
     tcase_add_test(tests, unknown_names_get_the_nearest);
     tcase_add_test(tests, absurd_and_contradictory_requests);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -1,6 +1,5 @@
 /* What people name exists: every machine of the measured cases, families' short names, default
  * machines by class, and capacities by the best source. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/units.h"
 #include "base/vec.h"
 #include "hw_helpers.h"
+#include "unit/suite.h"
 
 /* Names in the measured cases */
 
@@ -267,10 +267,5 @@ int main(void) {
     tcase_add_test(all, a_host_may_bring_its_drive);
     tcase_add_test(all, cloud_instances);
     suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -1,5 +1,4 @@
 /* Profile files that users write themselves, and bad ones. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "hw_helpers.h"
+#include "unit/suite.h"
 
 /* Files of users */
 
@@ -211,10 +211,5 @@ int main(void) {
     tcase_add_test(files, bad_device_files);
     tcase_add_test(files, bad_files_of_other_parts);
     suite_add_tcase(suite, files);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

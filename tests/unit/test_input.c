@@ -1,7 +1,6 @@
 /* Input as a stream: plain, gzip, zstd; lines. */
 #define ZLIB_CONST
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include <zstd.h>
 
 #include "base/input.h"
+#include "unit/suite.h"
 
 static struct vs_err err;
 static char packed[1 << 16];
@@ -161,10 +161,5 @@ int main(void) {
     tcase_add_test(tests, refused);
     tcase_add_test(tests, long_line);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

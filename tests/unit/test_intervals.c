@@ -251,5 +251,5 @@ int main(void) {
     tcase_add_test(tests, sweeps_take_them);
     tcase_add_test(tests, the_committed_table);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -1,11 +1,11 @@
 /* Parsing JSON: values with their places, and what is refused. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "unit/suite.h"
 
 static struct vs_arena arena;
 static struct vs_err err;
@@ -338,10 +338,5 @@ int main(void) {
     tcase_add_test(tests, broken_texts_do_no_harm);
     tcase_add_test(tests, files_are_loaded);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -1,11 +1,11 @@
 /* Reading objects key by key, and writing JSON. */
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "unit/suite.h"
 
 static struct vs_arena arena;
 static struct vs_err err;
@@ -307,10 +307,5 @@ int main(void) {
     tcase_add_test(tests, writer_numbers);
     tcase_add_test(tests, writer_strings);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

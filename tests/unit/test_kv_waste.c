@@ -82,5 +82,5 @@ int main(void) {
     tcase_add_test(tests, paged);
     tcase_add_test(tests, not_of_every_run);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -235,5 +235,5 @@ int main(void) {
     tcase_add_test(tests, decoding_works_on_latents);
     tcase_add_test(tests, mlp_on_the_host_follows_attention);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

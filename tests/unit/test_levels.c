@@ -125,5 +125,5 @@ int main(void) {
     tcase_add_test(tests, levels_end_where_it_runs_out);
     tcase_add_test(tests, a_walk_can_be_forgotten);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -442,5 +442,5 @@ int main(void) {
     tcase_add_test(tests, only_in_the_second_step);
     tcase_add_test(tests, host_memory_ends);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

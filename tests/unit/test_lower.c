@@ -472,5 +472,5 @@ int main(void) {
     tcase_add_test(tests, faults);
     tcase_add_test(tests, faults_in_place);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

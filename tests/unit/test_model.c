@@ -1,5 +1,4 @@
 /* Models: parameter counts tensor by tensor, files of both kinds, and what is refused. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model_helpers.h"
+#include "unit/suite.h"
 
 static const struct vs_model *model_of_text(const char *text) {
     write_text(text);
@@ -476,10 +476,5 @@ int main(void) {
     tcase_add_test(tests, overrides);
     suite_add_tcase(suite, tests);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

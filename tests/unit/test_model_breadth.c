@@ -1,5 +1,4 @@
 /* Every model that is known: parameters, and what its layers keep for the tokens that they saw. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "model/model.h"
+#include "unit/suite.h"
 
 static struct vs_arena arena;
 
@@ -376,10 +376,5 @@ int main(void) {
     tcase_add_test(tests, unsupported);
     suite_add_tcase(suite, tests);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -1,6 +1,5 @@
 /* config.json of every family against our own file of the same model, tensor by tensor; how the
  * stored format is read; hostile files. tests/configs holds what such files say about shape. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "model_helpers.h"
+#include "unit/suite.h"
 
 static void check_tensor(const struct vs_tensor *a, const struct vs_tensor *b, const char *name) {
     ck_assert_msg(vs_streq(a->name, b->name) && vs_streq(a->gguf_name, b->gguf_name), "%s: %s, %s",
@@ -177,10 +177,5 @@ int main(void) {
     tcase_add_test(tests, huge_file);
     suite_add_tcase(suite, tests);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

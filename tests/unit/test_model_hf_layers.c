@@ -1,6 +1,5 @@
 /* Which layer is what: the ways in which config.json files say it, with four layers each; and what
  * is refused, with its place. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "model/layers.h"
 #include "model_helpers.h"
+#include "unit/suite.h"
 
 #define SHAPE                                                                                      \
     "\"hidden_size\":64,\"num_hidden_layers\":4,\"num_attention_heads\":4,\"vocab_size\":100,"     \
@@ -125,10 +125,5 @@ int main(void) {
     tcase_add_test(tests, cross_attention);
     tcase_add_test(tests, hybrids);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -1,12 +1,12 @@
 /* Few numbers from many rows: laws whose numbers are known, with noise and outliers, and numbers
  * that the rows don't carry. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "calib/nonlinear.h"
+#include "unit/suite.h"
 
 enum { ROWS = 240, NUMBERS = 4, SEEDS = 20 };
 
@@ -207,10 +207,5 @@ int main(void) {
     tcase_add_test(tests, far_off);
     tcase_add_test(tests, bounds);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

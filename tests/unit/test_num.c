@@ -1,11 +1,11 @@
 /* Numbers with method and source, read, set and printed through one table. */
-#include <check.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "unit/suite.h"
 
 #define COUNT_OF(table) (sizeof(table) / sizeof(table)[0])
 
@@ -226,10 +226,5 @@ int main(void) {
     tcase_add_test(tests, names_for_the_command_line);
     tcase_add_test(tests, prints_with_the_unit);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

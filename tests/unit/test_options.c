@@ -1,10 +1,10 @@
 /* Words of a command line become a grid. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "unit/suite.h"
 #include "work/options.h"
 
 static struct vs_arena arena;
@@ -167,11 +167,7 @@ int main(void) {
     tcase_add_test(tests, other_options_come_first);
     tcase_add_test(tests, points);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int status = run_suite(suite);
     vs_arena_release(&arena);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }

@@ -171,5 +171,5 @@ int main(void) {
     tcase_add_test(tcase, test_refused);
     tcase_add_test(tcase, test_hostile);
     tcase_add_test(tcase, test_depth);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -3,6 +3,7 @@
 #include "plan/pipeline.h"
 
 #include "plan_helpers.h"
+#include "unit/suite.h"
 
 #define MEGATRON "--hw a100-80g-sxm --engine megatron --task train --method full "
 #define GPT "--model megatron-22b --precision mixed-fp16 --attn naive --seq 2048 "
@@ -243,5 +244,5 @@ int main(void) {
     tcase_add_test(all, ranks_that_take_samples);
     tcase_add_test(all, refused);
     suite_add_tcase(suite, all);
-    return sim_main(suite);
+    return run_suite(suite);
 }

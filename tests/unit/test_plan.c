@@ -467,5 +467,5 @@ int main(void) {
     tcase_add_test(tests, nothing_is_no_buffer);
     tcase_add_test(tests, emit_after_a_failure);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -333,5 +333,5 @@ int main(void) {
     tcase_add_test(tests, replay_finds_the_peak_of_generation);
     tcase_add_test(tests, what_does_not_fit_and_what_is_wrong);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -396,5 +396,5 @@ int main(void) {
     tcase_add_test(tests, nowhere_to_write);
     tcase_add_test(tests, nothing_to_draw);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -4,13 +4,13 @@
  *
  * Sources: casys-kaist/LLMServingSim:profiler/perf@5daddb2 (Llama-3.1-8B, kernels of vLLM 0.19),
  * and microsoft/vidur's profiles (Llama-2-7B), whose times are whole microseconds. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/stats.h"
 #include "calib/fit.h"
 #include "run/cost.h"
+#include "unit/suite.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 enum { SHAPES_MOST = 5 };
@@ -111,10 +111,5 @@ int main(void) {
     TCase *tests = tcase_create("all");
     tcase_add_test(tests, reads_by_size);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -79,5 +79,5 @@ int main(void) {
     tcase_add_test(tests, counts_are_the_largest);
     tcase_add_test(tests, nothing_to_say);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -372,5 +372,5 @@ int main(void) {
     tcase_add_test(tests, paper_pools);
     tcase_add_loop_test(tests, recorded_runs, 0, sizeof RECORDED / sizeof *RECORDED);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -305,5 +305,5 @@ int main(void) {
     tcase_add_test(tcase, test_timeline);
     tcase_add_test(tcase, test_other_memories);
     tcase_add_test(tcase, test_wrong_task);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -1,6 +1,5 @@
 /* report/: what people and programs read. The outcomes are made by hand, so that every figure can
  * be checked. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/units.h"
 #include "report/report.h"
 #include "report/table.h"
+#include "unit/suite.h"
 
 #define GIB(x) ((uint64_t)((x) * (double)VS_GIB))
 
@@ -582,10 +582,5 @@ int main(void) {
     tcase_add_test(tests, timeline_is_a_chrome_trace);
     tcase_add_test(tests, tables_wrap_at_the_width);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -288,5 +288,5 @@ int main(void) {
     tcase_add_test(tests, experts_used);
     tcase_add_test(tests, nodes);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -235,5 +235,5 @@ int main(void) {
     tcase_add_test(tests, cases);
     tcase_add_test(tests, other_files);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

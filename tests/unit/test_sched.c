@@ -1,9 +1,9 @@
 /* The scheduler alone: what it counts, whatever the policy. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
 #include "sched/sched.h"
+#include "unit/suite.h"
 
 static struct vs_sched sched;
 
@@ -464,10 +464,5 @@ int main(void) {
     tcase_add_test(tests, static_batches);
     tcase_add_test(tests, slots_are_used_again);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -127,5 +127,5 @@ int main(void) {
     tcase_add_test(tests, engines);
     tcase_add_test(tests, refused);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -1,9 +1,9 @@
 /* What is kept of a server for pictures: bounded, and nothing lost but detail. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "run/serve_record.h"
+#include "unit/suite.h"
 
 static struct vs_arena arena;
 static struct vs_serve_record record;
@@ -109,9 +109,5 @@ int main(void) {
     tcase_add_test(tests, long_run);
     tcase_add_test(tests, many_requests);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

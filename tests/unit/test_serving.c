@@ -334,5 +334,5 @@ int main(void) {
     tcase_add_test(all, states_by_rank);
     tcase_add_test(all, batches_at_once);
     suite_add_tcase(suite, all);
-    return sim_main(suite);
+    return run_suite(suite);
 }

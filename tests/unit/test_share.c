@@ -1,8 +1,8 @@
-#include <check.h>
 #include <float.h>
 #include <math.h>
 
 #include "des/share.h"
+#include "unit/suite.h"
 
 enum { RESOURCES_MAX = 24, FLOWS_MAX = 40 };
 
@@ -343,10 +343,5 @@ int main(void) {
     tcase_add_test(tests, clear);
     tcase_add_test(tests, small_coefficients_survive);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -1,5 +1,4 @@
 /* Random numbers and statistics. */
-#include <check.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,6 +6,7 @@
 
 #include "base/rng.h"
 #include "base/stats.h"
+#include "unit/suite.h"
 
 START_TEST(same_seed_same_numbers) {
     static const uint64_t SEEDS[] = {1, 2, 1 + (1ULL << 32)};
@@ -124,10 +124,5 @@ int main(void) {
     tcase_add_test(tests, mean);
     tcase_add_test(tests, quantiles_interpolate);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include "base/rng.h"
 #include "plan_helpers.h"
 #include "run/step_time.h"
+#include "unit/suite.h"
 
 /* A dense model, experts, windows; one device and several; decoding that is bound by the host. */
 static const char *const CASES[] = {
@@ -164,5 +165,5 @@ int main(void) {
     tcase_add_test(tests, uses_add_up);
     tcase_add_test(tests, copies);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -456,5 +456,5 @@ int main(void) {
     tcase_add_test(tests, threads_change_nothing);
     tcase_add_test(tests, points_that_cannot_be);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -1,9 +1,9 @@
 /* Text builder, nearest words, splitting. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "unit/suite.h"
 
 START_TEST(builder_appends) {
     struct vs_text text = {0};
@@ -174,10 +174,5 @@ int main(void) {
     tcase_add_test(tests, shell_words);
     tcase_add_test(tests, shell_words_refused);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -208,5 +208,5 @@ int main(void) {
     tcase_add_test(tests, server);
     tcase_add_test(tests, steps_of_a_server);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -1,10 +1,10 @@
 /* The output of other tools in terms of samples: round numbers of tests/golden/calibrate-tools.in,
  * and what is refused. */
-#include <check.h>
 
 #include "base/data.h"
 #include "calib_helpers.h"
 #include "import/tool.h"
+#include "unit/suite.h"
 
 static struct vs_samples read_tool(const char *name) {
     struct vs_samples samples;
@@ -231,10 +231,5 @@ int main(void) {
     tcase_add_test(tests, bad_tools);
     tcase_add_test(tests, left_out);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

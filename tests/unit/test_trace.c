@@ -1,11 +1,11 @@
 /* Request traces: each format, what is refused, and the reuse of prefixes in public samples. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "import/reader.h"
 #include "import/trace.h"
+#include "unit/suite.h"
 
 static struct vs_err err;
 
@@ -220,10 +220,5 @@ int main(void) {
     tcase_add_test(tests, times_of_day);
     tcase_add_test(tests, skips_bad_rows);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

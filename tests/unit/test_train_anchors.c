@@ -2,6 +2,7 @@
  * thumb. */
 #include "base/csv.h"
 #include "plan_helpers.h"
+#include "unit/suite.h"
 
 /* ---- bytes of sharded states ---- */
 
@@ -292,5 +293,5 @@ int main(void) {
     tcase_add_test(tests, ranks_share_the_host);
     tcase_add_test(tests, refused);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

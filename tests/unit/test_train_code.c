@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "plan_helpers.h"
+#include "unit/suite.h"
 
 enum { SEQ = 1024, STATISTICS = 8 };
 #define TRAIN "--hw toy --engine ideal --task train --kernels eager "
@@ -186,5 +187,5 @@ int main(void) {
     tcase_add_test(tests, learned_positions);
     tcase_add_test(tests, compiled);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

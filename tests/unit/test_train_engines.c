@@ -1,6 +1,7 @@
 /* What training engines and the axes of sharding, checkpoints, adapters and 8 bits do to bytes, in
  * closed form on the toy model, and what is refused. */
 #include "plan_helpers.h"
+#include "unit/suite.h"
 
 #define EIGHT "--hw h100-sxm --gpus 8 --model toy --task train --seq 64 "
 #define DEEPSPEED EIGHT "--engine deepspeed --method full --precision mixed-bf16 "
@@ -397,5 +398,5 @@ int main(void) {
     tcase_add_test(tests, eight_bit_matrices);
     tcase_add_test(tests, refused);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -6,6 +6,7 @@
  *   full  16d + 4Q + 4KV + 8f + 4nh + 8      frozen  8d + 4Q + 4KV + 6f + 4nh + 8
  * The last 8 are the two norms' fp32 scales, which the plan leaves out. */
 #include "plan_helpers.h"
+#include "unit/suite.h"
 
 #define TRAIN "--hw toy --engine ideal --task train "
 #define EAGER "--kernels eager "
@@ -209,5 +210,5 @@ int main(void) {
     tcase_add_test(tests, losses);
     tcase_add_test(tests, dequantized_weights);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

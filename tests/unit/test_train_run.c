@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "plan_helpers.h"
+#include "unit/suite.h"
 
 static double bytes_of(const struct vs_outcome *o, enum vs_metric metric) {
     return nearbyint(sim_bytes(o, metric));
@@ -282,5 +283,5 @@ int main(void) {
     tcase_add_test(tests, traffic_of_streaming);
     tcase_add_test(tests, time_of_a_step);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -5,6 +5,7 @@
  * and one in each other. With one for the cache 8 pages are used in a step of decoding. */
 #include "plan/managed.h"
 #include "plan_helpers.h"
+#include "unit/suite.h"
 
 #define TOY_UVM TOY_GENERATE "--offload uvm --prompt 0 --gen 64 "
 
@@ -99,5 +100,5 @@ int main(void) {
     tcase_add_test(tests, experts_on_demand);
     tcase_add_test(tests, refused);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

@@ -1,5 +1,4 @@
 /* Quantities: what is read, what is refused, what is printed. */
-#include <check.h>
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -7,6 +6,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "unit/suite.h"
 
 #define COUNT_OF(table) (sizeof(table) / sizeof(table)[0])
 
@@ -307,10 +307,5 @@ int main(void) {
     tcase_add_test(tests, printed_speeds_and_numbers);
     tcase_add_test(tests, locale_has_no_say);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

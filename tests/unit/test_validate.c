@@ -1,7 +1,6 @@
 /* run/validate and the reports about it, with a stand-in for the simulator whose answers are in the
  * arguments: decode_tps = batch, kv_gib = ctx / 1024, out of memory from batch 1000 on, no run at
  * all at batch 666. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "report/report.h"
 #include "run/predictor.h"
 #include "run/validate.h"
+#include "unit/suite.h"
 
 #define HEADER "id,args,metric,value,unit,tolerance,trust,group,source,notes\n"
 
@@ -477,10 +477,5 @@ int main(void) {
     tcase_add_test(tests, csv_of_a_validation);
     tcase_add_test(tests, accuracy_table);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_suite(suite);
 }

@@ -1,6 +1,5 @@
 /* The public interface. What a number is worth is for other tests: here a result must be that of
  * the command, errors must come back, and nothing may depend on the order of calls. */
-#include <check.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "base/data.h"
 #include "cli/cli.h"
+#include "unit/suite.h"
 #include "vramsim.h"
 
 static struct vramsim *sim;
@@ -259,10 +259,5 @@ int main(void) {
     tcase_add_test(tests, threads);
     tcase_add_test(tests, version);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int count = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return count == 0 ? 0 : 1;
+    return run_suite(suite);
 }

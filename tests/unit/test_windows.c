@@ -3,6 +3,7 @@
 #include "plan/startup.h"
 #include "plan_helpers.h"
 #include "sched/sched.h"
+#include "unit/suite.h"
 
 #define GPT_OSS "--model gpt-oss-20b --task generate "
 enum { CELL = 2048, HALF = 12 };
@@ -109,5 +110,5 @@ int main(void) {
     tcase_add_test(tests, blocks_given_back);
     tcase_add_test(tests, scheduler_counts_alike);
     suite_add_tcase(suite, tests);
-    return sim_main(suite);
+    return run_suite(suite);
 }

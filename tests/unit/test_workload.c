@@ -1,5 +1,4 @@
 /* Named workloads: the built-in ones, and what a wrong file is told. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "model/model.h"
+#include "unit/suite.h"
 #include "work/workload.h"
 
 static struct vs_arena arena;
@@ -189,11 +189,7 @@ int main(void) {
     tcase_add_test(tests, wrong_files);
     tcase_add_test(tests, wrong_json);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_set_fork_status(runner, CK_NOFORK);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int status = run_suite(suite);
     vs_arena_release(&arena);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }
