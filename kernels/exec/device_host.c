@@ -9,6 +9,7 @@
 #include "../cpu/loops.h"
 #include "../probe.h"
 #include "queue.h"
+#include "room.h"
 
 enum { FILL = 0x3c }; /* as float, half or bfloat a small number that is not denormal */
 
@@ -40,10 +41,14 @@ static bool is_device(enum place place) {
 }
 
 void *device_take(enum place place, size_t bytes) {
+    if (!room_take(bytes))
+        return NULL;
     void *at = malloc(bytes);
-    if (at && is_device(place))
+    if (!at)
+        room_give(bytes);
+    else if (is_device(place))
         now_bytes += bytes;
-    else if (at)
+    else
         memset(at, FILL, bytes); /* pages that nobody wrote would be one and the same */
     peak_bytes = now_bytes > peak_bytes ? now_bytes : peak_bytes;
     return at;
@@ -52,6 +57,7 @@ void *device_take(enum place place, size_t bytes) {
 void device_give(enum place place, void *at, size_t bytes) {
     if (is_device(place))
         now_bytes -= bytes;
+    room_give(bytes);
     free(at);
 }
 

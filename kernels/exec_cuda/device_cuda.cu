@@ -7,6 +7,7 @@
 
 #include "../cuda/gpu.h"
 #include "../exec/device.h"
+#include "../exec/room.h"
 #include "work.cuh"
 
 enum { FILL = 0x3c }; /* as float, half or bfloat a small number that is not denormal */
@@ -89,12 +90,16 @@ static void count_raw(size_t bytes) {
 
 static void *take_host(enum place place, size_t bytes) {
     void *at = nullptr;
+    if (!room_take(bytes))
+        return nullptr;
     if (place == PLACE_HOST)
         at = malloc(bytes);
     else if (cudaMallocHost(&at, bytes) != cudaSuccess)
         at = nullptr;
     if (at)
         memset(at, FILL, bytes);
+    else
+        room_give(bytes);
     return at;
 }
 
@@ -128,6 +133,8 @@ extern "C" void device_give(enum place place, void *at, size_t bytes) {
         (void)cudaFree(at);
     if (place == PLACE_RAW)
         device.raw_bytes -= bytes;
+    if (place == PLACE_HOST || place == PLACE_PINNED)
+        room_give(bytes);
 }
 
 extern "C" bool device_gives_at_once(enum place place) { return place != PLACE_DEVICE; }

@@ -26,11 +26,13 @@ static double predicted_peak(const struct vs_outcome *outcome, const char *pool)
     return 0;
 }
 
-/* What was predicted of the memory that was measured: a device's where there is one. */
+/* What was predicted of the memory that was measured: a device's where there is one. Where it ran
+ * out its peak is of no run. */
 static double memory_of(const struct vs_outcome *outcome, const char **pool, double *measured) {
-    bool device = outcome->device_count > 0;
+    const struct vs_executed *e = outcome->executed;
+    const bool device = outcome->device_count > 0;
     *pool = device ? "gpu0" : "host";
-    *measured = device ? outcome->executed->device_peak_bytes : outcome->executed->host_peak_bytes;
+    *measured = e->oom_phase ? 0 : device ? e->device_peak_bytes : e->host_peak_bytes;
     return predicted_peak(outcome, *pool);
 }
 
