@@ -1,5 +1,5 @@
 /* Products in 8 bit are what engines have written by hand for each instruction set, and compilers
- * don't find: on x86 they stand in rows_x86.h for AVX2 and for AVX-512 VNNI, else compilers do what
+ * don't find: here too for AVX2, AVX-512 VNNI and ARM's dot products; elsewhere compilers do what
  * they can. */
 #include "loops.h"
 
@@ -51,7 +51,7 @@ static void tile_q8_plain(const struct q8_block *row, const struct q8_block *x, 
         y[t] = sums[t];
 }
 
-/* ---- x86 ---- */
+/* ---- x86 and ARM ---- */
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -75,6 +75,28 @@ static bool has_vnni(void) {
 }
 
 #define FIND(name) (has_vnni() ? name##_vnni : has_avx2() ? name##_avx2 : name##_plain)
+
+/* clang before 16 knows dot products only where all code may use them, as on Apple's processors. */
+#elif defined(__ARM_FEATURE_DOTPROD) ||                                                            \
+    (defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__))
+#include <arm_neon.h>
+
+#if defined(__ARM_FEATURE_DOTPROD)
+#define TARGET
+#else
+#define TARGET __attribute__((target("arch=armv8.2-a+dotprod")))
+#endif
+#define VARIANT(name) name##_dot
+#include "rows_arm.h"
+
+#if defined(__linux__)
+#include <sys/auxv.h>
+static bool has_dot(void) { return (getauxval(AT_HWCAP) >> 20 & 1) != 0; } /* HWCAP_ASIMDDP */
+#else
+static bool has_dot(void) { return true; }
+#endif
+
+#define FIND(name) (has_dot() ? name##_dot : name##_plain)
 #else
 #define FIND(name) (name##_plain)
 #endif
