@@ -297,7 +297,23 @@ static bool read_overlays(struct load *l, struct vs_json_reader *root, const cha
     return true;
 }
 
-static bool read_head(struct load *l, struct vs_json_reader *r, const char **like,
+/* What lies under a file. */
+struct under {
+    const char *like, *release; /* NULL = nothing; its newest */
+};
+
+static bool read_under_head(struct vs_json_reader *r, struct under *under, struct vs_err *err) {
+    struct vs_version parsed;
+    if (!vs_json_get_string(r, "like", false, &under->like, err) ||
+        !vs_json_get_string(r, "like_release", false, &under->release, err))
+        return false;
+    return !under->release || vs_version_parse(under->release, &parsed) ||
+           vs_json_fail(r, vs_json_member(r->object, "like_release"), err,
+                        "found '%.40s', expected a release such as 0.17.1 or b2824",
+                        under->release);
+}
+
+static bool read_head(struct load *l, struct vs_json_reader *r, struct under *under,
                       struct vs_err *err) {
     struct vs_engine *e = l->engine;
     const char *schema = NULL, *about = NULL;
@@ -312,8 +328,7 @@ static bool read_head(struct load *l, struct vs_json_reader *r, const char **lik
     return vs_json_get_string(r, "name", true, &e->name, err) &&
            vs_json_get_string(r, "title", true, &e->title, err) &&
            vs_json_get_strings(r, "aliases", false, l->arena, &aliases, &alias_count, err) &&
-           vs_json_get_string(r, "about", false, &about, err) &&
-           vs_json_get_string(r, "like", false, like, err) &&
+           vs_json_get_string(r, "about", false, &about, err) && read_under_head(r, under, err) &&
            vs_json_get_string(r, "source", false, &l->source, err) &&
            vs_json_get_strings(r, "tasks", true, l->arena, &e->tasks, &e->task_count, err);
 }
@@ -375,25 +390,26 @@ static bool read_body(struct load *l, struct vs_json_reader *r, struct vs_err *e
            read_overlays(l, r, "backends", read_backend, err) && vs_json_close(r, err);
 }
 
-/* The engine that a file is like lies under it, as its newest release: versions of one say nothing
- * about the other. */
-static bool read_under(struct load *l, struct vs_json_reader *above, const char *name,
+/* The engine that a file is like lies under it, as of the release that the file names, whatever
+ * version is asked for: versions of one say nothing about the other. */
+static bool read_under(struct load *l, struct vs_json_reader *above, const struct under *under,
                        struct vs_err *err) {
     const char *const source = l->source;
     const struct vs_engine own = *l->engine;
     const struct vs_json *root = NULL;
     struct vs_json_reader r;
-    const char *path = NULL, *like = NULL;
+    const char *path = NULL;
+    struct under none = {0};
 
-    l->engine->version = NULL;
-    if (!vs_data_find(l->arena, "workloads/engines", "engine", name, &path, err) ||
+    l->engine->version = under->release;
+    if (!vs_data_find(l->arena, "workloads/engines", "engine", under->like, &path, err) ||
         !vs_json_load(l->arena, path, &root, err) || !vs_json_open(&r, path, "$", root, err) ||
-        !read_head(l, &r, &like, err))
+        !read_head(l, &r, &none, err))
         return false;
-    if (like)
+    if (none.like)
         return vs_json_fail(above, vs_json_member(above->object, "like"), err,
                             "'%.40s' is itself like '%.40s', expected an engine that is like none",
-                            name, like);
+                            under->like, none.like);
     if (!read_body(l, &r, err))
         return false;
     *l->engine = own;
@@ -404,13 +420,14 @@ static bool read_under(struct load *l, struct vs_json_reader *above, const char 
 static bool read_file(struct load *l, const char *name, struct vs_err *err) {
     const struct vs_json *root = NULL;
     struct vs_json_reader r;
-    const char *path = NULL, *like = NULL;
+    const char *path = NULL;
+    struct under under = {0};
 
     if (!vs_data_find(l->arena, "workloads/engines", "engine", name, &path, err) ||
         !vs_json_load(l->arena, path, &root, err) || !vs_json_open(&r, path, "$", root, err))
         return false;
     l->engine->file = path;
-    return read_head(l, &r, &like, err) && (!like || read_under(l, &r, like, err)) &&
+    return read_head(l, &r, &under, err) && (!under.like || read_under(l, &r, &under, err)) &&
            read_body(l, &r, err);
 }
 

@@ -2,7 +2,8 @@
  * words.
  *
  * - schema: "vramsim-engine/1"; name, title; aliases, about, source (texts that are not required)
- * - like: "llamacpp": that file's newest rules lie under this one's; not chained
+ * - like: "llamacpp": that file's rules lie under this one's, its newest or those of
+ *   like_release: "b5426"; not chained
  * - tasks: ["generate"]
  * - supports: {task: {axis: [words] or true (any value)}}; an axis that is not named has only its
  *   default

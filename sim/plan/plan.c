@@ -16,10 +16,14 @@ void vs_phase_clear(struct vs_phase *phase, const char *name) {
     phase->ops.count = phase->mem.count = phase->deps.count = 0;
 }
 
-/* The type of tensors that a format leaves alone. */
+/* The type of tensors that a format leaves alone. The engine's rule "rest" says what its own files
+ * have there, beside MXFP4. */
 static const struct vs_type *rest_type(const struct vs_case *c, const struct vs_format *format) {
+    const struct vs_type *own = vs_type_find(vs_engine_rule(c->engine, "rest", ""));
     if (format->kind == VS_FORMAT_PLAIN)
         return format->base;
+    if (own && format->kind == VS_FORMAT_MX)
+        return own;
     if (vs_is(&c->axes, VS_AXIS_PRECISION, "fp32"))
         return vs_type_find("fp32");
     bool half = vs_is(&c->axes, VS_AXIS_PRECISION, "mixed-fp16") || c->task != VS_TASK_TRAIN;

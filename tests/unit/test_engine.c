@@ -289,6 +289,33 @@ START_TEST(like_another) {
 }
 END_TEST
 
+/* The same of a release that the file names; its own versions are its own all the same. */
+START_TEST(like_an_earlier_release) {
+    const struct vs_engine *e = NULL;
+    struct vs_err err = {0};
+    char words[512], under[sizeof file + 8];
+    snprintf(under, sizeof under, "%s/under.json", folder);
+    write_under("\"numbers\":{\"x\":" NUMBER(1) "},\"releases\":["
+                                                "{\"from\":\"5\",\"numbers\":{\"x\":" NUMBER(
+                                                    5) "}},"
+                                                       "{\"from\":\"6\",\"numbers\":{\"x\":" NUMBER(
+                                                           6) "}}]");
+    static const struct {
+        const char *release;
+        double x;
+    } CASES[] = {{"4", 1}, {"5", 5}, {"5.3", 5}, {"6", 6}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        snprintf(words, sizeof words, HEAD TASKS ",\"like\":\"%s\",\"like_release\":\"%s\"}", under,
+                 CASES[i].release);
+        write_text(words);
+        ck_assert_msg(vs_engine_load(&arena, file, "9", NULL, &e, &err), "%s", err.text);
+        ck_assert_double_eq(vs_engine_number(e, "x", NULL, 0), CASES[i].x);
+        ck_assert_str_eq(e->version, "9");
+    }
+    unlink(under);
+}
+END_TEST
+
 START_TEST(bad_files) {
     refused("", NULL, "e.json");
     refused("[1]", NULL, "object");
@@ -326,6 +353,8 @@ START_TEST(bad_files) {
             "'a' stands after 'b'");
     refused(HEAD TASKS ",\"backends\":[{\"name\":\"b\",\"rule\":{}}]}", NULL, "unknown key 'rule'");
     refused(HEAD TASKS ",\"like\":\"lama.cpp\"}", NULL, "unknown engine 'lama.cpp'");
+    refused(HEAD TASKS ",\"like\":\"llamacpp\",\"like_release\":\"new\"}", NULL,
+            "found 'new', expected a release");
     refused(HEAD TASKS ",\"like\":\"ikllama\"}", NULL, "is itself like 'llamacpp'");
     /* a mistake in a release that isn't asked for is found as well */
     refused(HEAD TASKS ",\"releases\":[{\"from\":\"2\",\"rule\":{}}]}", "1.0",
@@ -364,6 +393,7 @@ int main(void) {
     tcase_add_test(tests, one_node_only);
     tcase_add_test(tests, backends_are_laid_over_releases);
     tcase_add_test(tests, like_another);
+    tcase_add_test(tests, like_an_earlier_release);
     tcase_add_test(tests, bad_files);
     tcase_add_test(tests, bad_versions);
     tcase_add_test(tests, unknown_engine);

@@ -73,6 +73,23 @@ START_TEST(experts_on_demand) {
 }
 END_TEST
 
+/* GGUF files of gpt-oss have Q8_0 where MXFP4 is not (ggml-org on Hugging Face: 11.27 and 59.02
+ * GiB); the checkpoint itself has 16 bit there. */
+START_TEST(files_of_gpt_oss) {
+    static const struct {
+        const char *model;
+        double gib;
+    } FILES[] = {{"gpt-oss-20b", 11.27}, {"gpt-oss-120b", 59.02}};
+    for (size_t i = 0; i < sizeof FILES / sizeof *FILES; i++) {
+        const struct vs_outcome *o = sim_memory(vs_arena_printf(
+            &sim_arena, "--hw h200 --model %s --engine llamacpp --task generate --weights mxfp4",
+            FILES[i].model));
+        double bytes = (double)(sim_tag(o, "gpu0", "weights") + sim_tag(o, "host", "weights"));
+        ck_assert_near(bytes, FILES[i].gib * (double)GIB, 0.005);
+    }
+}
+END_TEST
+
 START_TEST(refused) {
     sim_refused(TOY_TRAIN "--offload uvm", "does not support it for train");
     sim_refused("--hw cpu --model toy --engine ideal --task generate --weights fp16 --offload uvm",
@@ -98,6 +115,7 @@ int main(void) {
     tcase_add_test(tests, host_runs_out);
     tcase_add_test(tests, pages_of_experts);
     tcase_add_test(tests, experts_on_demand);
+    tcase_add_test(tests, files_of_gpt_oss);
     tcase_add_test(tests, refused);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
