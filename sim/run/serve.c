@@ -16,7 +16,7 @@
 
 /* Of a slot of the scheduler. */
 struct client {
-    double arrived_s, first_s;
+    double arrived_s, first_s, last_s; /* last_s: its newest token came */
     uint64_t id;
 };
 
@@ -287,11 +287,44 @@ static bool note_served(struct server *v, struct vs_err *err) {
     return free_clients(v, v->closed ? v->sched.ended_count : 0, err);
 }
 
+/* Does the step that was taken in end with a token of this one? */
+static bool makes_token(const struct server *v, const struct vs_sched_request *r) {
+    bool filled = r->chunk > 0 && r->cached + r->chunk == r->fill;
+    return !r->pads && (r->decodes || (filled && !v->sched.limits.first_decoded));
+}
+
+/* Tokens of `times` like steps from now on. Most of those who get one had the one before at the
+ * same moment. */
+static bool note_tokens(struct server *v, double elapsed_s, uint64_t times, struct vs_err *err) {
+    double each_s = elapsed_s / (double)times, before_s = 0;
+    uint64_t same = 0, all = 0;
+    bool ok = true;
+    for (size_t i = 0; i < v->sched.running && ok; i++) {
+        const struct vs_sched_request *r = &v->sched.requests[v->sched.batch[i]];
+        struct client *c = &v->clients.at[v->sched.batch[i]];
+        if (!makes_token(v, r))
+            continue;
+        if (r->made > 0 && same > 0 && (c->last_s < before_s || c->last_s > before_s)) {
+            ok = vs_latency_gap(&v->latency, v->now_s + each_s - before_s, same);
+            same = 0;
+        }
+        if (r->made > 0) {
+            before_s = c->last_s;
+            same++;
+        }
+        all++;
+        c->last_s = v->now_s + elapsed_s;
+    }
+    ok = ok && (same == 0 || vs_latency_gap(&v->latency, v->now_s + each_s - before_s, same)) &&
+         (times == 1 || vs_latency_gap(&v->latency, each_s, (times - 1) * all));
+    return ok || vs_err_nomem(err);
+}
+
 static bool take_step(struct server *v, const struct vs_sched_step *step, struct vs_err *err) {
     struct vs_serve_span span = {.from_s = v->now_s - v->start_s, .from = state_of(v)};
     double elapsed_s;
     uint64_t times;
-    if (!run_step(v, step, &elapsed_s, &times, err))
+    if (!run_step(v, step, &elapsed_s, &times, err) || !note_tokens(v, elapsed_s, times, err))
         return false;
     v->now_s += elapsed_s;
     vs_sched_done(&v->sched, times);

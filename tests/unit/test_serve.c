@@ -19,6 +19,7 @@ START_TEST(one_client) {
     double decode_s = 63 / alone->metrics[VS_METRIC_DECODE_TPS];
     ck_assert_near(one->metrics[VS_METRIC_TTFT_S] - client_s(sim_case(SERVE)), prefill_s, 1e-6);
     ck_assert_near(one->metrics[VS_METRIC_TPOT_S], decode_s / 63, 1e-3);
+    ck_assert_near(one->metrics[VS_METRIC_ITL_S_P50], decode_s / 63, 1e-3);
     ck_assert_near(one->metrics[VS_METRIC_OUT_TPS], 64 / (prefill_s + decode_s), 1e-3);
 }
 END_TEST
@@ -75,6 +76,9 @@ START_TEST(throughput_grows) {
     const struct vs_outcome *more = sim_run(SMALL "--concurrency 64");
     ck_assert_double_lt(full->metrics[VS_METRIC_KV_TOKENS], 16 * 8448.0);
     ck_assert_near(more->metrics[VS_METRIC_OUT_TPS], full->metrics[VS_METRIC_OUT_TPS], 0.05);
+    /* Requests of one length: all gaps between tokens together are all times after first tokens. */
+    ck_assert_near(more->metrics[VS_METRIC_ITL_S], more->metrics[VS_METRIC_TPOT_S], 1e-9);
+    ck_assert_double_lt(more->metrics[VS_METRIC_ITL_S_P50], more->metrics[VS_METRIC_ITL_S]);
 }
 END_TEST
 
