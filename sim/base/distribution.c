@@ -45,16 +45,22 @@ static bool to_bins(struct vs_distribution *s) {
     return true;
 }
 
-bool vs_distribution_add(struct vs_distribution *s, double value) {
-    if (!s->bins && s->count >= VS_DISTRIBUTION_EXACT && !to_bins(s))
+bool vs_distribution_add_many(struct vs_distribution *s, double value, uint64_t times) {
+    bool few = s->count < VS_DISTRIBUTION_EXACT && times <= VS_DISTRIBUTION_EXACT - s->count;
+    if (!s->bins && !few && !to_bins(s))
         return false;
     if (s->bins)
-        s->bins[bin_of(value)]++;
-    else if (!vs_vec_push(&s->exact, value))
-        return false;
-    s->count++;
-    s->sum += value;
+        s->bins[bin_of(value)] += times;
+    for (uint64_t i = 0; i < times && !s->bins; i++)
+        if (!vs_vec_push(&s->exact, value))
+            return false;
+    s->count += times;
+    s->sum += (double)times * value;
     return true;
+}
+
+bool vs_distribution_add(struct vs_distribution *s, double value) {
+    return vs_distribution_add_many(s, value, 1);
 }
 
 double vs_distribution_mean(const struct vs_distribution *s) {

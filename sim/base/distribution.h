@@ -22,6 +22,7 @@ void vs_distribution_release(struct vs_distribution *d);
 /* Values from 2^-40 to 2^40; what is outside counts as the nearest of these in quantiles. False
  * when memory runs out. */
 bool vs_distribution_add(struct vs_distribution *d, double value);
+bool vs_distribution_add_many(struct vs_distribution *d, double value, uint64_t times);
 double vs_distribution_mean(const struct vs_distribution *d); /* NaN when empty */
 /* q in [0, 1], interpolated between order statistics; sorts what is exact. NaN when empty. */
 double vs_distribution_quantile(struct vs_distribution *d, double q);

@@ -12,6 +12,8 @@ static const struct percentile FIRST[] = {
     {VS_METRIC_TTFT_S_P50, 0.5}, {VS_METRIC_TTFT_S_P90, 0.9}, {VS_METRIC_TTFT_S_P99, 0.99}};
 static const struct percentile TOKEN[] = {
     {VS_METRIC_TPOT_S_P50, 0.5}, {VS_METRIC_TPOT_S_P90, 0.9}, {VS_METRIC_TPOT_S_P99, 0.99}};
+static const struct percentile GAP[] = {
+    {VS_METRIC_ITL_S_P50, 0.5}, {VS_METRIC_ITL_S_P90, 0.9}, {VS_METRIC_ITL_S_P99, 0.99}};
 static const struct percentile WHOLE[] = {
     {VS_METRIC_E2E_S_P50, 0.5}, {VS_METRIC_E2E_S_P90, 0.9}, {VS_METRIC_E2E_S_P99, 0.99}};
 enum { PERCENTILES = sizeof FIRST / sizeof *FIRST };
@@ -38,6 +40,10 @@ bool vs_latency_note(struct vs_latency *l, const struct vs_served *r) {
            (r->gen < 2 || vs_distribution_add(&l->token_s, token_s));
 }
 
+bool vs_latency_gap(struct vs_latency *l, double seconds, uint64_t tokens) {
+    return vs_distribution_add_many(&l->gap_s, seconds, tokens);
+}
+
 static void describe(struct vs_distribution *sample, enum vs_metric mean,
                      const struct percentile *percentiles, double *metrics) {
     if (sample->count == 0)
@@ -50,6 +56,7 @@ static void describe(struct vs_distribution *sample, enum vs_metric mean,
 void vs_latency_metrics(struct vs_latency *l, double makespan_s, double metrics[VS_METRIC_COUNT]) {
     describe(&l->first_s, VS_METRIC_TTFT_S, FIRST, metrics);
     describe(&l->token_s, VS_METRIC_TPOT_S, TOKEN, metrics);
+    describe(&l->gap_s, VS_METRIC_ITL_S, GAP, metrics);
     describe(&l->whole_s, VS_METRIC_E2E_S, WHOLE, metrics);
     if (l->slo_first_s > 0 || l->slo_token_s > 0)
         metrics[VS_METRIC_GOODPUT_RPS] = (double)l->good / makespan_s;
@@ -59,4 +66,5 @@ void vs_latency_release(struct vs_latency *l) {
     vs_distribution_release(&l->first_s);
     vs_distribution_release(&l->token_s);
     vs_distribution_release(&l->whole_s);
+    vs_distribution_release(&l->gap_s);
 }

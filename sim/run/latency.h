@@ -14,6 +14,7 @@ struct vs_latency {
     struct vs_distribution
         token_s; /* of requests with more than one token: the mean of the request */
     struct vs_distribution whole_s; /* of every request, to its last token */
+    struct vs_distribution gap_s;   /* of every token but the first ones, from the one before */
     uint64_t good;                  /* requests within what was promised */
 };
 
@@ -25,13 +26,15 @@ struct vs_served {
 
 /* A request ended. False when memory runs out. */
 bool vs_latency_note(struct vs_latency *latency, const struct vs_served *served);
+/* So many tokens came that much after the ones before them. False when memory runs out. */
+bool vs_latency_gap(struct vs_latency *latency, double seconds, uint64_t tokens);
 double vs_latency_first(const struct vs_latency *latency, const struct vs_served *served);
 double vs_latency_token(const struct vs_served *served); /* NaN with one token */
 double vs_latency_whole(const struct vs_latency *latency, const struct vs_served *served);
 
-/* Sets ttft_s, tpot_s, e2e_s and their percentiles (linear between order statistics, as numpy's
- * default), and goodput_rps over `makespan_s` where something was promised; what has no sample
- * stays as it is. */
+/* Sets ttft_s, tpot_s, itl_s, e2e_s and their percentiles (linear between order statistics, as
+ * numpy's default), and goodput_rps over `makespan_s` where something was promised; what has no
+ * sample stays as it is. */
 void vs_latency_metrics(struct vs_latency *latency, double makespan_s,
                         double metrics[VS_METRIC_COUNT]);
 void vs_latency_release(struct vs_latency *latency);

@@ -16,7 +16,7 @@
 
 /* Of a slot of the scheduler. */
 struct client {
-    double arrived_s, first_s;
+    double arrived_s, first_s, last_s; /* last_s: its newest token came */
     uint64_t id;
 };
 
@@ -27,9 +27,12 @@ struct server {
     struct vs_arrivals *arrivals;
     struct vs_trace_request next; /* the one that comes next, while `more` */
     bool more;
-    uint32_t groups;    /* of ranks, that the requests are dealt to */
-    bool closed;        /* a request arrives when another one has ended */
-    uint64_t to_arrive; /* closed: clients that are free */
+    uint32_t groups;       /* of ranks, that the requests are dealt to */
+    bool closed;           /* a request is sent when another one has ended */
+    VS_VEC(double) free_s; /* closed: when clients became free, in this order */
+    size_t sent;           /* closed: of those, who have sent their next request */
+    double taken_s;        /* when the server took in its last request */
+    double intake_s; /* its host's time for each: those that come at once follow one another */
     VS_VEC(struct client) clients;
     double start_s, now_s;
     struct vs_latency latency;
@@ -103,6 +106,28 @@ static bool open_scheduler(struct server *v, struct vs_err *err) {
     return true;
 }
 
+/* Each sends its next request now. */
+static bool free_clients(struct server *v, uint64_t count, struct vs_err *err) {
+    for (uint64_t i = 0; i < count; i++)
+        if (!vs_vec_push(&v->free_s, v->now_s))
+            return vs_err_nomem(err);
+    return true;
+}
+
+static bool any_comes(const struct server *v) {
+    return v->more && (!v->closed || v->sent < v->free_s.count);
+}
+
+static double sent_s(const struct server *v) {
+    return v->closed ? v->free_s.at[v->sent] : v->next.arrived_s;
+}
+
+/* When the scheduler sees the next request. */
+static double comes_s(const struct server *v) {
+    double after_s = v->taken_s + v->intake_s, from_s = sent_s(v);
+    return from_s > after_s ? from_s : after_s;
+}
+
 static bool open_server(struct server *v, struct vs_err *err) {
     struct vs_arena *arena = v->s->plan.arena;
     const struct vs_values *axes = &v->s->c->axes;
@@ -115,7 +140,10 @@ static bool open_server(struct server *v, struct vs_err *err) {
     v->log.recording = v->s->options->timeline;
     v->longest = (uint64_t)vs_count(axes, VS_AXIS_CTX);
     v->closed = vs_given(axes, VS_AXIS_CONCURRENCY);
-    v->to_arrive = (uint64_t)vs_count(axes, VS_AXIS_CONCURRENCY);
+    if (!free_clients(v, v->closed ? (uint64_t)vs_count(axes, VS_AXIS_CONCURRENCY) : 0, err))
+        return false;
+    v->intake_s = vs_engine_number(v->s->c->engine, "intake_s", NULL, 0);
+    v->taken_s = -v->intake_s;
     v->start_s = v->now_s = v->more && !v->closed ? v->next.arrived_s : 0;
     v->latency.client_s = vs_engine_number(v->s->c->engine, "client_s", NULL, 0);
     v->latency.slo_first_s = options ? options->slo_ttft_s : 0;
@@ -128,9 +156,9 @@ static bool open_server(struct server *v, struct vs_err *err) {
 static bool arrive(struct server *v, struct vs_err *err) {
     const struct vs_sched_arrival arrival = {v->next.prompt, v->next.gen, v->next.hashes,
                                              v->next.hash_count};
-    struct client client = {.arrived_s = v->closed ? v->now_s : v->next.arrived_s,
-                            .id = v->counts.arrived++};
+    struct client client = {.arrived_s = sent_s(v), .id = v->counts.arrived++};
     uint32_t slot;
+    v->taken_s = comes_s(v);
     if (v->next.prompt + v->next.gen > v->longest ||
         !vs_sched_fits(&v->sched, v->next.prompt, v->next.gen)) {
         v->counts.rejected++;
@@ -141,14 +169,13 @@ static bool arrive(struct server *v, struct vs_err *err) {
             if (!vs_vec_push(&v->clients, client))
                 return vs_err_nomem(err);
         v->clients.at[slot] = client;
-        v->to_arrive -= v->closed;
+        v->sent += v->closed;
     }
     return vs_arrivals_next(v->arrivals, &v->next, &v->more, err);
 }
 
-/* Who has come by now: by the clock, or because a client is free. */
 static bool arrive_by_now(struct server *v, struct vs_err *err) {
-    while (v->more && (v->closed ? v->to_arrive > 0 : v->next.arrived_s <= v->now_s))
+    while (any_comes(v) && comes_s(v) <= v->now_s)
         if (!arrive(v, err))
             return false;
     return true;
@@ -196,9 +223,9 @@ static bool copy_times(struct server *v, const struct vs_sched_step *step, doubl
 static double repeat_until(const struct server *v, double first_s, double last_s, uint64_t *times) {
     double slope = *times > 1 ? (last_s - first_s) / (double)(*times - 1) : 0;
     double elapsed_s = (double)*times * (first_s + last_s) / 2;
-    if (v->closed || !v->more)
+    if (!any_comes(v))
         return elapsed_s;
-    double until_s = v->next.arrived_s - v->now_s;
+    double until_s = comes_s(v) - v->now_s;
     uint64_t low = 1, high = *times;
     while (low < high) {
         uint64_t k = low + (high - low) / 2;
@@ -257,15 +284,47 @@ static bool note_served(struct server *v, struct vs_err *err) {
         if (!vs_serve_log_request(&v->log, v->start_s, &v->latency, &served, c->id, r->prompt, err))
             return false;
     }
-    v->to_arrive += v->closed ? v->sched.ended_count : 0;
-    return true;
+    return free_clients(v, v->closed ? v->sched.ended_count : 0, err);
+}
+
+/* Does the step that was taken in end with a token of this one? */
+static bool makes_token(const struct server *v, const struct vs_sched_request *r) {
+    bool filled = r->chunk > 0 && r->cached + r->chunk == r->fill;
+    return !r->pads && (r->decodes || (filled && !v->sched.limits.first_decoded));
+}
+
+/* Tokens of `times` like steps from now on. Most of those who get one had the one before at the
+ * same moment. */
+static bool note_tokens(struct server *v, double elapsed_s, uint64_t times, struct vs_err *err) {
+    double each_s = elapsed_s / (double)times, before_s = 0;
+    uint64_t same = 0, all = 0;
+    bool ok = true;
+    for (size_t i = 0; i < v->sched.running && ok; i++) {
+        const struct vs_sched_request *r = &v->sched.requests[v->sched.batch[i]];
+        struct client *c = &v->clients.at[v->sched.batch[i]];
+        if (!makes_token(v, r))
+            continue;
+        if (r->made > 0 && same > 0 && (c->last_s < before_s || c->last_s > before_s)) {
+            ok = vs_latency_gap(&v->latency, v->now_s + each_s - before_s, same);
+            same = 0;
+        }
+        if (r->made > 0) {
+            before_s = c->last_s;
+            same++;
+        }
+        all++;
+        c->last_s = v->now_s + elapsed_s;
+    }
+    ok = ok && (same == 0 || vs_latency_gap(&v->latency, v->now_s + each_s - before_s, same)) &&
+         (times == 1 || vs_latency_gap(&v->latency, each_s, (times - 1) * all));
+    return ok || vs_err_nomem(err);
 }
 
 static bool take_step(struct server *v, const struct vs_sched_step *step, struct vs_err *err) {
     struct vs_serve_span span = {.from_s = v->now_s - v->start_s, .from = state_of(v)};
     double elapsed_s;
     uint64_t times;
-    if (!run_step(v, step, &elapsed_s, &times, err))
+    if (!run_step(v, step, &elapsed_s, &times, err) || !note_tokens(v, elapsed_s, times, err))
         return false;
     v->now_s += elapsed_s;
     vs_sched_done(&v->sched, times);
@@ -282,11 +341,11 @@ static bool take_step(struct server *v, const struct vs_sched_step *step, struct
 /* Nothing runs until the next request comes. */
 static bool idle(struct server *v, struct vs_err *err) {
     struct vs_serve_span span = {.from_s = v->now_s - v->start_s,
-                                 .to_s = v->next.arrived_s - v->start_s,
+                                 .to_s = comes_s(v) - v->start_s,
                                  .from = state_of(v),
                                  .to = state_of(v),
                                  .preemptions = v->sched.thrown_back};
-    v->now_s = v->next.arrived_s;
+    v->now_s = comes_s(v);
     return vs_serve_log_span(&v->log, &span, err);
 }
 
@@ -301,7 +360,7 @@ static bool serve(struct server *v, struct vs_err *err) {
         if (!runs && v->sched.waiting > 0)
             return vs_err_at(err, NULL, 0, 0, "the KV pool of %llu blocks holds no request",
                              (unsigned long long)v->sched.limits.blocks);
-        if (!runs && !v->more)
+        if (!runs && !any_comes(v))
             return true;
         if (!(runs ? take_step(v, &step, err) : idle(v, err)))
             return false;
@@ -354,5 +413,6 @@ bool vs_drive_serve(struct vs_simulation *s, struct vs_phase *phase, struct vs_e
     vs_step_times_release(&v.times);
     vs_arrivals_close(v.arrivals);
     vs_vec_release(&v.clients);
+    vs_vec_release(&v.free_s);
     return ok;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "engine/engine.h"
 
 enum { DECODES, CELLS, TOKENS, REACH, PROMPTS, OTHERS };
 
@@ -203,6 +204,13 @@ static bool on_lines(struct vs_step_times *times, const struct between b[VS_STEP
 
 static double mean(double total, double count) { return count > 0 ? total / count : 0; }
 
+/* A host that schedules one step ahead handles the sequences of the next while the device works: it
+ * holds up only steps that are shorter. Not part of a node, whose layers are not all run. */
+static double host_beside_s(const struct vs_step_times *times, const struct vs_step_load *load) {
+    double each_s = vs_engine_number(times->s->c->engine, "sequence_beside_s", NULL, 0);
+    return each_s * (load->decodes + load->prompts);
+}
+
 bool vs_step_time(struct vs_step_times *times, const struct vs_step_load *load,
                   struct vs_step_estimate *e, struct vs_err *err) {
     const struct between b[VS_STEP_DIMS] = {
@@ -221,6 +229,9 @@ bool vs_step_time(struct vs_step_times *times, const struct vs_step_load *load,
         if (share > 0 && !on_lines(times, b, at, share, e, err))
             return false;
     }
+    double beside_s = host_beside_s(times, load);
+    if (beside_s > e->seconds)
+        e->seconds = beside_s;
     return true;
 }
 

@@ -19,6 +19,25 @@ START_TEST(exact) {
 }
 END_TEST
 
+/* Many at once are as many one by one, exactly and in bins. */
+START_TEST(many) {
+    struct vs_distribution at_once = {.count = 0}, singly = {.count = 0};
+    for (uint64_t times = 2; times <= VS_DISTRIBUTION_EXACT; times *= 50) {
+        ck_assert(vs_distribution_add_many(&at_once, (double)times, times));
+        for (uint64_t i = 0; i < times; i++)
+            ck_assert(vs_distribution_add(&singly, (double)times));
+        ck_assert_uint_eq(at_once.count, singly.count);
+        ck_assert_double_eq(vs_distribution_quantile(&at_once, 0.3),
+                            vs_distribution_quantile(&singly, 0.3));
+    }
+    ck_assert(vs_distribution_add_many(&at_once, 7, VS_DISTRIBUTION_EXACT));
+    ck_assert_ptr_nonnull(at_once.bins);
+    ck_assert_double_eq_tol(vs_distribution_quantile(&at_once, 0.9), 7, 0.01);
+    vs_distribution_release(&at_once);
+    vs_distribution_release(&singly);
+}
+END_TEST
+
 /* Exponential waits, whose quantiles are -log(1 - q): the same numbers exactly and in bins. */
 START_TEST(binned) {
     static const double QS[] = {0.01, 0.1, 0.5, 0.9, 0.99, 0.999};
@@ -76,6 +95,7 @@ int main(void) {
     Suite *suite = suite_create("sample");
     TCase *tests = tcase_create("all");
     tcase_add_test(tests, exact);
+    tcase_add_test(tests, many);
     tcase_add_test(tests, binned);
     tcase_add_test(tests, width);
     tcase_add_test(tests, outside);

@@ -19,7 +19,46 @@ START_TEST(one_client) {
     double decode_s = 63 / alone->metrics[VS_METRIC_DECODE_TPS];
     ck_assert_near(one->metrics[VS_METRIC_TTFT_S] - client_s(sim_case(SERVE)), prefill_s, 1e-6);
     ck_assert_near(one->metrics[VS_METRIC_TPOT_S], decode_s / 63, 1e-3);
+    ck_assert_near(one->metrics[VS_METRIC_ITL_S_P50], decode_s / 63, 1e-3);
     ck_assert_near(one->metrics[VS_METRIC_OUT_TPS], 64 / (prefill_s + decode_s), 1e-3);
+}
+END_TEST
+
+static double number(const char *words, const char *name) {
+    return vs_engine_number(sim_case(words)->engine, name, NULL, 0);
+}
+
+/* Two clients that start at once: the first prompt runs alone, for the other one reaches the
+ * scheduler while it does. */
+START_TEST(first_runs_alone) {
+#define TWO                                                                                        \
+    "--hw h100 --model llama-3.1-8b --weights bf16 --engine sglang --task serve "                  \
+    "--prompt 512 --gen 64 "
+    double client = client_s(sim_case(TWO)), intake = number(TWO, "intake_s");
+    const struct vs_outcome *one = sim_run(TWO "--concurrency 1 --requests 1");
+    const struct vs_outcome *two = sim_run(TWO "--concurrency 2 --requests 2");
+    double prefill_s = one->metrics[VS_METRIC_TTFT_S] - client;
+    ck_assert_double_gt(intake, 0);
+    ck_assert_near(two->metrics[VS_METRIC_TTFT_S] - client, 1.5 * prefill_s - intake / 2, 0.01);
+}
+END_TEST
+
+/* A host one step ahead hides what it does for each sequence, but where the device is sooner done.
+ */
+START_TEST(host_ahead) {
+#define HOST "--weights bf16 --engine vllm --task serve --prompt 16 --gen 256 --requests 512 "
+#define AHEAD HOST "--engine-version 0.19.0 "
+    const char *toy = "--hw h100 --model toy --concurrency 512 ";
+    const char *large = "--hw h100 --model llama-3.1-8b --concurrency 64 ";
+    double each_s = number(sim_words("--hw h100 --model toy ", AHEAD), "sequence_beside_s");
+    const struct vs_outcome *bound = sim_run(sim_words(toy, AHEAD));
+    const struct vs_outcome *hidden = sim_run(sim_words(large, AHEAD));
+    const struct vs_outcome *waits = sim_run(sim_words(large, HOST "--engine-version 0.13.0 "));
+    double before = number(sim_words(large, HOST "--engine-version 0.13.0 "), "sequence_s");
+    double after = number(sim_words(large, AHEAD), "sequence_s");
+    ck_assert_near(bound->metrics[VS_METRIC_TPOT_S], 512 * each_s, 0.05);
+    ck_assert_near(waits->metrics[VS_METRIC_TPOT_S] - hidden->metrics[VS_METRIC_TPOT_S],
+                   64 * (before - after), 0.1);
 }
 END_TEST
 
@@ -37,6 +76,9 @@ START_TEST(throughput_grows) {
     const struct vs_outcome *more = sim_run(SMALL "--concurrency 64");
     ck_assert_double_lt(full->metrics[VS_METRIC_KV_TOKENS], 16 * 8448.0);
     ck_assert_near(more->metrics[VS_METRIC_OUT_TPS], full->metrics[VS_METRIC_OUT_TPS], 0.05);
+    /* Requests of one length: all gaps between tokens together are all times after first tokens. */
+    ck_assert_near(more->metrics[VS_METRIC_ITL_S], more->metrics[VS_METRIC_TPOT_S], 1e-9);
+    ck_assert_double_lt(more->metrics[VS_METRIC_ITL_S_P50], more->metrics[VS_METRIC_ITL_S]);
 }
 END_TEST
 
@@ -120,6 +162,8 @@ int main(void) {
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, NULL, sim_end);
     tcase_add_test(tests, one_client);
+    tcase_add_test(tests, first_runs_alone);
+    tcase_add_test(tests, host_ahead);
     tcase_add_test(tests, throughput_grows);
     tcase_add_test(tests, seeds);
     tcase_add_test(tests, arrivals);
