@@ -154,13 +154,15 @@ static void join_grads(struct vs_train *t, int32_t layer) {
 
 void vs_train_reduce(struct vs_train *t, int32_t layer) {
     const struct vs_plan *plan = t->plan;
-    bool scatter = plan->shard.grads || plan->shard.states;
+    bool scatter = !plan->whole_tensors && (plan->shard.grads || plan->shard.states);
     if (t->whole_grad_bytes > 0 && !t->early)
         join_grads(t, layer);
     hand_over(t, layer);
     if (t->whole_grad_bytes > 0 && !t->early) {
-        collective(t, layer, scatter, (double)t->whole_grad_bytes, vs_shard_ring(plan));
-        if (vs_has_replicas(plan)) /* copies in several groups are summed shard by shard */
+        collective(t, layer, scatter, (double)t->whole_grad_bytes,
+                   plan->whole_tensors ? vs_data_ring(plan) : vs_shard_ring(plan));
+        if (vs_has_replicas(plan) &&
+            !plan->whole_tensors) /* copies in several groups are summed shard by shard */
             collective(t, layer, false, (double)vs_shard(plan, true, t->whole_grad_bytes),
                        vs_replica_ring(plan));
     }

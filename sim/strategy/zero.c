@@ -83,6 +83,8 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     plan->shard.states = stage >= 1;
     plan->shard.grads = stage >= 2;
     plan->shard.weights = stage >= 3;
+    plan->whole_tensors = plan->shard.states && !plan->shard.grads &&
+                          vs_streq(vs_engine_rule(c->engine, "state_shards", "parts"), "tensors");
     if (plan->shard.weights) {
         plan->gather_units = true;
         plan->prefetch = gathered_ahead(plan);

@@ -110,6 +110,38 @@ START_TEST(gradients_summed_once) {
 }
 END_TEST
 
+/* States dealt out tensor by tensor, in two groups of four: gradients are summed over all eight
+ * ranks; then each of four owners sends its part to the other three, one after another. */
+START_TEST(states_by_tensor) {
+    struct vs_err err = {0};
+    const char *words = EIGHT "--engine internevo --method full --zero 1 --zero-group 4";
+    ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, true, ""), 12 * P / 4);
+    sim_micro_step(&plan, &phase);
+    double summed = 0, sent = 0;
+    for (size_t i = 0; i < phase.ops.count; i++) {
+        const struct vs_op *op = &phase.ops.at[i];
+        if (op->lane != VS_LANE_COMM)
+            continue;
+        ck_assert_int_eq(op->kind, VS_WORK_ALL_REDUCE);
+        ck_assert_uint_eq(op->ring.members, 8);
+        summed += op->bytes;
+    }
+    ck_assert_double_eq(summed, 2.0 * (double)P);
+    forget();
+    sim_plan(&plan, words);
+    ck_assert(vs_emit_optimizer_step(&plan, &phase, &err));
+    size_t turns = 0;
+    for (size_t i = 0; i < phase.ops.count; i++)
+        if (vs_streq(phase.ops.at[i].what, "broadcast of new weights")) {
+            ck_assert_uint_eq(phase.ops.at[i].ring.members, 4);
+            sent += phase.ops.at[i].bytes;
+            turns++;
+        }
+    ck_assert_uint_eq(turns, 4);
+    ck_assert_double_eq_tol(sent, 2.0 * (double)P, 100);
+}
+END_TEST
+
 /* A ring of 4 inside a node of 8 moves 3/4 of the array at the node's bus, and so do rings whose
  * members stand 4 apart: each rank has its own way to the switch. Between nodes rings that stand
  * side by side share the network. */
@@ -381,6 +413,7 @@ int main(void) {
     tcase_add_test(tests, zero_bytes_per_rank);
     tcase_add_test(tests, groups_replicate);
     tcase_add_test(tests, gradients_summed_once);
+    tcase_add_test(tests, states_by_tensor);
     tcase_add_test(tests, collectives_of_groups);
     tcase_add_test(tests, offloaded_optimizer);
     tcase_add_test(tests, reduce_buckets);
