@@ -89,6 +89,7 @@ struct vs_train {
     size_t whole_grad_count;
     vs_buffer_id reduce_input; /* of the unit that was reduced last: see train_reduce.c */
     uint64_t whole_grad_bytes;
+    double added_bytes; /* traffic of adding the unit's gradients to those of earlier micro-steps */
     bool keeps_stream_grads;
     vs_buffer_id *stream_grads; /* per layer: of its input */
     vs_buffer_id held_grad;     /* of the output of the layer whose backward runs, if it stays */

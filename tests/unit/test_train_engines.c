@@ -110,6 +110,29 @@ START_TEST(gradients_summed_once) {
 }
 END_TEST
 
+/* With several micro-steps a gradient of 2 bytes is read, and its sum read and written; not where
+ * the product itself adds to it. */
+START_TEST(gradients_added_up) {
+    const char *what = "gradients added up";
+    ck_assert_double_eq(element_traffic(ONE "--engine hf --method full --precision bf16", what), 0);
+    ck_assert_double_eq(
+        element_traffic(ONE "--engine hf --method full --precision bf16 --accum 2", what),
+        6.0 * (double)P);
+    ck_assert_double_eq(element_traffic(ONE "--engine megatron --method full --accum 2", what), 0);
+}
+END_TEST
+
+/* DeepSpeed's optimizer for bf16 adds up in fp32 beside gradients of 16 bit; fp16 in 16 bit alone;
+ * neither is sharded. */
+START_TEST(gradients_of_bf16) {
+#define MEGATRON_DEEPSPEED EIGHT "--engine megatron-deepspeed --method full "
+    ck_assert_uint_eq(
+        lasting(MEGATRON_DEEPSPEED "--precision mixed-bf16", VS_TAG_GRADIENTS, true, ""), 6 * P);
+    ck_assert_uint_eq(
+        lasting(MEGATRON_DEEPSPEED "--precision mixed-fp16", VS_TAG_GRADIENTS, true, ""), 2 * P);
+}
+END_TEST
+
 /* States dealt out tensor by tensor, in two groups of four: gradients are summed over all eight
  * ranks; then each of four owners sends its part to the other three, one after another. */
 START_TEST(states_by_tensor) {
@@ -413,6 +436,8 @@ int main(void) {
     tcase_add_test(tests, zero_bytes_per_rank);
     tcase_add_test(tests, groups_replicate);
     tcase_add_test(tests, gradients_summed_once);
+    tcase_add_test(tests, gradients_added_up);
+    tcase_add_test(tests, gradients_of_bf16);
     tcase_add_test(tests, states_by_tensor);
     tcase_add_test(tests, collectives_of_groups);
     tcase_add_test(tests, offloaded_optimizer);
