@@ -318,6 +318,7 @@ struct vs_plan {
     struct {
         bool weights, grads, states; /* split over the ranks */
     } shard;
+    bool unit_hooks;    /* weights are asked for unit by unit, by a single rank too */
     bool whole_tensors; /* states are dealt out tensor by tensor: gradients are summed over all
                            ranks, and each owner sends its new tensors to the others */
     unsigned overlap;   /* uses that a copy may run before its own, while memory is taken `prefetch`

@@ -138,7 +138,7 @@ static void engine_rules(struct vs_train *t) {
     t->in_place_mlp = vs_streq(vs_engine_rule(e, "mlp", "autograd"), "in_place");
     t->casts_norm_input =
         t->rb == 2 && vs_streq(vs_engine_rule(e, "norm_input", "as_given"), "fp32");
-    if (plan->shard.weights && launch_s > 0)
+    if (plan->unit_hooks && launch_s > 0)
         t->gather_launches = vs_engine_number(e, "gather_host_s", NULL, 0) / launch_s;
     if (!plan->adapters)
         return;

@@ -133,6 +133,25 @@ START_TEST(gradients_of_bf16) {
 }
 END_TEST
 
+/* Stage 3 asks for its weights layer by layer, and pays for it in each pass, on one GPU too. */
+START_TEST(hooks_of_one_rank) {
+    double launches[2] = {0, 0};
+    for (size_t stage = 2; stage <= 3; stage++) {
+        forget();
+        sim_plan(&plan, vs_arena_printf(&sim_arena,
+                                        ONE "--engine deepspeed --method full "
+                                            "--precision mixed-bf16 --zero %zu",
+                                        stage));
+        sim_micro_step(&plan, &phase);
+        for (size_t i = 0; i < phase.ops.count; i++)
+            if (vs_streq(phase.ops.at[i].what, "hooks of sharded weights"))
+                launches[stage - 2] += phase.ops.at[i].launches;
+    }
+    ck_assert_double_eq(launches[0], 0);
+    ck_assert_double_eq_tol(launches[1] * 6.3e-6, 4 * 2 * 0.005, 1e-9);
+}
+END_TEST
+
 /* States dealt out tensor by tensor, in two groups of four: gradients are summed over all eight
  * ranks; then each of four owners sends its part to the other three, one after another. */
 START_TEST(states_by_tensor) {
@@ -438,6 +457,7 @@ int main(void) {
     tcase_add_test(tests, gradients_summed_once);
     tcase_add_test(tests, gradients_added_up);
     tcase_add_test(tests, gradients_of_bf16);
+    tcase_add_test(tests, hooks_of_one_rank);
     tcase_add_test(tests, states_by_tensor);
     tcase_add_test(tests, collectives_of_groups);
     tcase_add_test(tests, offloaded_optimizer);
