@@ -76,7 +76,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         (uint32_t)c->machine->device_count / (plan->parallel.tensor * plan->parallel.stages);
     if (!take_group(plan, stage, err))
         return false;
-    plan->unit_hooks = stage >= 3;
+    plan->unit_hooks = stage >= 3 && vs_engine_number(c->engine, "gather_host_s", NULL, 0) > 0;
     if (plan->ranks < 2)
         return true;
     plan->collectives = collectives(c->engine);
