@@ -234,8 +234,9 @@ static bool communicates(const struct vs_plan *plan) {
 }
 
 /* Communicators of a process: one of all ranks, and by the rule "communicators" one for each group
- * that it is in: data, tensor, pipeline, the last two together, the ends of a pipeline
- * (Megatron-LM: core/parallel_state.py; each allocates its buffers at its first collective). */
+ * that it is in: data, tensor, pipeline, the last two together, the ends of a pipeline that share
+ * an embedding (Megatron-LM: core/parallel_state.py; each allocates its buffers at its first
+ * collective). */
 static unsigned communicators(const struct vs_plan *plan) {
     const struct vs_parallel *p = &plan->parallel;
     bool tensor = p->tensor > 1, pipelined = p->stages > 1;
@@ -244,8 +245,9 @@ static unsigned communicators(const struct vs_plan *plan) {
     if (plan->c->task != VS_TASK_TRAIN ||
         !vs_streq(vs_engine_rule(plan->c->engine, "communicators", "one"), "groups"))
         return 1;
-    unsigned groups = (unsigned)(plan->ranks > 1) + (unsigned)tensor + 2u * pipelined +
-                      (unsigned)(tensor && pipelined);
+    unsigned groups = (unsigned)(plan->ranks > 1) + (unsigned)tensor + (unsigned)pipelined +
+                      (unsigned)(tensor && pipelined) +
+                      (unsigned)(pipelined && plan->c->model->tied_embeddings);
     return groups > 1 ? 1 + groups : 1;
 }
 

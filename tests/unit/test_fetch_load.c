@@ -49,17 +49,18 @@ START_TEST(sixteen_bit) {
 }
 END_TEST
 
-/* One of all ranks; in Megatron one more for each group that a rank is in: of data, tensor and
- * pipeline, of the last two, and of the pipeline's ends. */
+/* One of all ranks; by the rule one more for each group that a rank is in: of data, tensor and
+ * pipeline, and of the last two. The toy's embedding is not tied: its pipeline's ends have none. */
 static const struct {
     const char *words;
     unsigned count;
-} COMMUNICATORS[] = {{"--engine megatron --gpus 1", 0},
+} COMMUNICATORS[] = {{"--engine megatron-deepspeed --gpus 1", 0},
                      {"--engine deepspeed --precision mixed-bf16 --gpus 8", 1},
-                     {"--engine megatron --gpus 8", 1},
-                     {"--engine megatron --gpus 4 --tp 4", 1},
-                     {"--engine megatron --gpus 8 --tp 4", 3},
-                     {"--engine megatron --gpus 8 --tp 2 --pp 2", 6}};
+                     {"--engine megatron-deepspeed --gpus 8", 1},
+                     {"--engine megatron-deepspeed --gpus 4 --tp 4", 1},
+                     {"--engine megatron-deepspeed --gpus 8 --tp 4", 3},
+                     {"--engine megatron-deepspeed --gpus 8 --tp 2 --pp 2", 5},
+                     {"--engine megatron --gpus 8 --tp 2 --pp 2", 1}};
 
 START_TEST(communicators) {
     load(vs_arena_printf(&sim_arena, "--hw h100-sxm --model toy --task train --method full %s",

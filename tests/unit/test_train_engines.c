@@ -133,6 +133,15 @@ START_TEST(gradients_of_bf16) {
 }
 END_TEST
 
+/* Composer computes cross entropy and perplexity beside the loss: 28 bytes per logit. */
+START_TEST(metrics_of_logits) {
+    const double logits = 64.0 * 4096;
+    ck_assert_double_eq(element_traffic(ONE "--engine fsdp --method full", "metrics"), 0);
+    ck_assert_double_eq(element_traffic(ONE "--engine llm-foundry --method full", "metrics"),
+                        28 * logits);
+}
+END_TEST
+
 /* Stage 3 asks for its weights layer by layer, and pays for it in each pass, on one GPU too. */
 START_TEST(hooks_of_one_rank) {
     double launches[2] = {0, 0};
@@ -457,6 +466,7 @@ int main(void) {
     tcase_add_test(tests, gradients_summed_once);
     tcase_add_test(tests, gradients_added_up);
     tcase_add_test(tests, gradients_of_bf16);
+    tcase_add_test(tests, metrics_of_logits);
     tcase_add_test(tests, hooks_of_one_rank);
     tcase_add_test(tests, states_by_tensor);
     tcase_add_test(tests, collectives_of_groups);
