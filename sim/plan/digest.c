@@ -65,7 +65,8 @@ static uint64_t mix_policies(uint64_t hash, const struct vs_plan *p) {
                                 p->parallel.experts,
                                 p->parallel.sequence * 2u + p->parallel.ulysses,
                                 p->kv_block,
-                                p->shard.weights * 4u + p->shard.grads * 2u + p->shard.states,
+                                p->unit_hooks * 8u + p->shard.weights * 4u + p->shard.grads * 2u +
+                                    p->shard.states,
                                 copies(p) && p->pinned,
                                 p->prefetch,
                                 p->gather_units,

@@ -233,6 +233,24 @@ static bool communicates(const struct vs_plan *plan) {
     return train ? plan->c->machine->device_count > 1 && !plan->parallel.naive : plan->ranks > 1;
 }
 
+/* Communicators of a process: one of all ranks, and by the rule "communicators" one for each group
+ * that it is in: data, tensor, pipeline, the last two together, the ends of a pipeline that share
+ * an embedding (Megatron-LM: core/parallel_state.py; each allocates its buffers at its first
+ * collective). */
+static unsigned communicators(const struct vs_plan *plan) {
+    const struct vs_parallel *p = &plan->parallel;
+    bool tensor = p->tensor > 1, pipelined = p->stages > 1;
+    if (!communicates(plan))
+        return 0;
+    if (plan->c->task != VS_TASK_TRAIN ||
+        !vs_streq(vs_engine_rule(plan->c->engine, "communicators", "one"), "groups"))
+        return 1;
+    unsigned groups = (unsigned)(plan->ranks > 1) + (unsigned)tensor + (unsigned)pipelined +
+                      (unsigned)(tensor && pipelined) +
+                      (unsigned)(pipelined && plan->c->model->tied_embeddings);
+    return groups > 1 ? 1 + groups : 1;
+}
+
 bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struct vs_phase *phase,
                   struct vs_err *err) {
     struct vs_emit e;
@@ -242,8 +260,7 @@ bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struc
     vs_emit_begin(&e, plan, phase, "load");
     for (unsigned d = 0; d < vs_devices_written(plan); d++) {
         take_raw(&e, "context and kernels", d, needs->context_bytes);
-        if (communicates(plan))
-            take_raw(&e, "communicator", d, needs->communicator_bytes);
+        take_raw(&e, "communicators", d, communicators(plan) * needs->communicator_bytes);
     }
     if (one_buffer(plan) || plan->managed.on)
         load_as_one(&e);

@@ -13,7 +13,7 @@ bool vs_plan_buffers(struct vs_plan *plan, struct vs_err *err);
  * that stays (through the allocator). */
 struct vs_load_needs {
     uint64_t context_bytes, workspace_bytes;
-    uint64_t communicator_bytes; /* NCCL's, where there are several ranks */
+    uint64_t communicator_bytes; /* NCCL's, for each communicator of a rank */
 };
 bool vs_emit_load(struct vs_plan *plan, const struct vs_load_needs *needs, struct vs_phase *phase,
                   struct vs_err *err);

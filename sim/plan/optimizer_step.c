@@ -302,20 +302,39 @@ static void copy_up(struct vs_emit *e) {
                                   .pinned = e->plan->pinned});
 }
 
+/* One collective brings all parts; or each rank that owns tensors sends them to the others, one
+ * after another (InternEvo: hybrid_zero_optim.py, broadcast_params). A broadcast passes each link
+ * of the ring once, as a gather does. */
+static void send_weights(struct vs_emit *e, double bytes, size_t tensors) {
+    const struct vs_plan *plan = e->plan;
+    if (!plan->whole_tensors) {
+        vs_emit_collective(e, VS_WORK_GATHER, "all-gather of new weights", -1, bytes,
+                           vs_shard_ring(plan));
+        return;
+    }
+    size_t owners = plan->shard_ranks < tensors ? plan->shard_ranks : tensors;
+    for (size_t i = 0; i < owners; i++)
+        vs_emit_collective(e, VS_WORK_GATHER, "broadcast of new weights", -1,
+                           bytes / (double)owners, vs_shard_ring(plan));
+}
+
 /* A rank has updated its part of weights that every rank holds whole. */
 static void gather_weights(struct vs_emit *e) {
     const struct vs_plan *plan = e->plan;
     double bytes = 0;
+    size_t tensors = 0;
     if (!plan->shard.states || plan->shard.weights)
         return;
-    for (size_t i = 0; i < plan->trained.count; i++)
-        if (plan->trained.at[i].device == e->device)
-            bytes += (double)plan->trained.at[i].params * plan->precision.compute *
-                     plan->trained.at[i].ranks;
+    for (size_t i = 0; i < plan->trained.count; i++) {
+        const struct vs_trained *one = &plan->trained.at[i];
+        if (one->device != e->device)
+            continue;
+        bytes += (double)one->params * plan->precision.compute * one->ranks;
+        tensors++;
+    }
     vs_emit_after(e, vs_emit_last(e, VS_LANE_COMPUTE));
     vs_emit_after(e, vs_emit_last(e, VS_LANE_H2D));
-    vs_emit_collective(e, VS_WORK_GATHER, "all-gather of new weights", -1, bytes,
-                       vs_shard_ring(plan));
+    send_weights(e, bytes, tensors);
 }
 
 static const struct vs_trained *trained_of(const struct vs_plan *plan, vs_buffer_id grad) {

@@ -242,6 +242,10 @@ struct vs_ring vs_replica_ring(const struct vs_plan *plan) {
                             plan->parallel.tensor * plan->shard_ranks};
 }
 
+struct vs_ring vs_data_ring(const struct vs_plan *plan) {
+    return (struct vs_ring){plan->ranks, plan->parallel.tensor};
+}
+
 struct vs_ring vs_tensor_ring(const struct vs_plan *plan) {
     return (struct vs_ring){plan->parallel.tensor, 1};
 }

@@ -318,8 +318,11 @@ struct vs_plan {
     struct {
         bool weights, grads, states; /* split over the ranks */
     } shard;
-    unsigned overlap; /* uses that a copy may run before its own, while memory is taken `prefetch`
-                         ahead */
+    bool unit_hooks;    /* weights are asked for unit by unit, by a single rank too */
+    bool whole_tensors; /* states are dealt out tensor by tensor: gradients are summed over all
+                           ranks, and each owner sends its new tensors to the others */
+    unsigned overlap;   /* uses that a copy may run before its own, while memory is taken `prefetch`
+                           ahead */
     enum vs_collectives collectives;
     bool collectives_in_turn; /* on the stream that computes: nothing runs beside them */
     bool gather_units; /* FSDP: a unit is copied whole into a fresh buffer, before use and again for
@@ -458,9 +461,11 @@ uint32_t vs_weight_ranks(const struct vs_plan *plan, const struct vs_weight *wei
 uint64_t vs_weight_stored(const struct vs_plan *plan, const struct vs_weight *weight);
 /* Is one copy shared by fewer ranks than there are? */
 bool vs_has_replicas(const struct vs_plan *plan);
-/* The ranks that share one copy; those that hold the same part of it; those of one tensor group. */
+/* The ranks that share one copy; those that hold the same part of it; both; those of one tensor
+ * group. */
 struct vs_ring vs_shard_ring(const struct vs_plan *plan);
 struct vs_ring vs_replica_ring(const struct vs_plan *plan);
+struct vs_ring vs_data_ring(const struct vs_plan *plan);
 struct vs_ring vs_tensor_ring(const struct vs_plan *plan);
 
 /* Devices that are written one by one: equal ranks are one, stages of a pipeline are not. */

@@ -78,6 +78,7 @@ struct vs_train {
     bool fused_softmax;      /* scale, mask and softmax of written-out attention are one kernel */
     bool fused_accumulation; /* products of weight gradients add to the gradients themselves */
     bool in_place_mlp;       /* gradients of the MLP overwrite what forward kept */
+    bool casts_norm_input;   /* norms of a 16-bit stream read an fp32 copy of it */
     vs_buffer_id *fresh;     /* gradients that wait for the optimizer, where it runs in backward */
     size_t fresh_count;
     bool early;                /* gradients stay with their rank */
@@ -88,6 +89,7 @@ struct vs_train {
     size_t whole_grad_count;
     vs_buffer_id reduce_input; /* of the unit that was reduced last: see train_reduce.c */
     uint64_t whole_grad_bytes;
+    double added_bytes; /* traffic of adding the unit's gradients to those of earlier micro-steps */
     bool keeps_stream_grads;
     vs_buffer_id *stream_grads; /* per layer: of its input */
     vs_buffer_id held_grad;     /* of the output of the layer whose backward runs, if it stays */

@@ -59,7 +59,8 @@ static void head_adapter(struct vs_train *t, bool backward) {
 
 /* Traffic of softmax and its kin over the logits, split between forward and backward. */
 static void loss_op(struct vs_train *t, const char *what, double bytes_per_logit) {
-    vs_train_element(t, what, -1, bytes_per_logit * (double)t->vocab);
+    if (bytes_per_logit > 0)
+        vs_train_element(t, what, -1, bytes_per_logit * (double)t->vocab);
 }
 
 static vs_buffer_id hidden_grad(struct vs_train *t) {
@@ -260,6 +261,7 @@ vs_buffer_id vs_train_loss(struct vs_train *t, vs_buffer_id x) {
     vs_buffer_id hidden = counted > 0 ? counted_loss(t, counted)
                           : is_low(t) ? low_loss(t)
                                       : LOSS[t->plan->loss](t);
+    loss_op(t, "metrics", vs_engine_number(t->plan->c->engine, "metric_logit_bytes", NULL, 0));
     vs_emit_give(&t->e, whole);
     vs_buffer_id grad = vs_train_take(t, "norm input gradient", -1, t->rb * t->stream);
     vs_train_element(t, "norm backward", -1, 40.0 * (double)t->stream);

@@ -43,12 +43,28 @@ static void grad_to_host(struct vs_train *t, vs_buffer_id held, uint64_t bytes) 
 }
 
 /* A gradient on the GPU is made by the first micro-step and added to by later ones: beside it, or
- * in the kernel that makes it. */
+ * in the kernel that makes it. Beside it, the new one is read, and the sum read and written. */
 static void accumulate(struct vs_train *t, vs_buffer_id held) {
-    if (t->fused_accumulation)
+    if (t->fused_accumulation) {
         vs_emit_ensure(&t->e, held);
-    else
-        vs_emit_accumulate(&t->e, held);
+        return;
+    }
+    vs_emit_accumulate(&t->e, held);
+    const struct vs_buffer *b = &t->plan->buffers.at[held];
+    double fresh = (double)b->bytes * t->cb / t->plan->precision.grad;
+    if (vs_count(&t->plan->c->axes, VS_AXIS_ACCUM) > 1 && vs_on_gpu(b->home))
+        t->added_bytes += fresh + 2 * (double)b->bytes;
+}
+
+static void add_up(struct vs_train *t, int32_t layer) {
+    if (t->added_bytes > 0)
+        vs_emit_op(&t->e, &(struct vs_op){.kind = VS_WORK_ELEMENT,
+                                          .lane = VS_LANE_COMPUTE,
+                                          .what = "gradients added up",
+                                          .layer = layer,
+                                          .bytes = t->added_bytes,
+                                          .launches = t->launches});
+    t->added_bytes = 0;
 }
 
 /* One that lives on the host is made on the GPU each time and copied out. */
@@ -154,13 +170,16 @@ static void join_grads(struct vs_train *t, int32_t layer) {
 
 void vs_train_reduce(struct vs_train *t, int32_t layer) {
     const struct vs_plan *plan = t->plan;
-    bool scatter = plan->shard.grads || plan->shard.states;
+    bool scatter = !plan->whole_tensors && (plan->shard.grads || plan->shard.states);
     if (t->whole_grad_bytes > 0 && !t->early)
         join_grads(t, layer);
     hand_over(t, layer);
+    add_up(t, layer);
     if (t->whole_grad_bytes > 0 && !t->early) {
-        collective(t, layer, scatter, (double)t->whole_grad_bytes, vs_shard_ring(plan));
-        if (vs_has_replicas(plan)) /* copies in several groups are summed shard by shard */
+        collective(t, layer, scatter, (double)t->whole_grad_bytes,
+                   plan->whole_tensors ? vs_data_ring(plan) : vs_shard_ring(plan));
+        if (vs_has_replicas(plan) &&
+            !plan->whole_tensors) /* copies in several groups are summed shard by shard */
             collective(t, layer, false, (double)vs_shard(plan, true, t->whole_grad_bytes),
                        vs_replica_ring(plan));
     }

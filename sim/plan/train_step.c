@@ -29,6 +29,8 @@ static double element_bytes(const struct vs_train *t) {
         bytes += 10 * d; /* two of them: 16 bit in and out, a mask of a byte */
     if (t->layer_norm && t->autocast && t->rb == 2)
         bytes += 32 * d; /* two norms: to fp32, fp32 in and out, back */
+    if (t->casts_norm_input)
+        bytes += 16 * d; /* two norms: to fp32, fp32 in */
     if (t->rb > 2)
         bytes += 50 * d;
     return t->cb == 4 ? 2 * bytes : bytes;
@@ -134,7 +136,9 @@ static void engine_rules(struct vs_train *t) {
     t->fused_softmax = vs_streq(vs_engine_rule(e, "softmax", "eager"), "fused");
     t->fused_accumulation = vs_streq(vs_engine_rule(e, "gradient_accumulation", "apart"), "fused");
     t->in_place_mlp = vs_streq(vs_engine_rule(e, "mlp", "autograd"), "in_place");
-    if (plan->shard.weights && launch_s > 0)
+    t->casts_norm_input =
+        t->rb == 2 && vs_streq(vs_engine_rule(e, "norm_input", "as_given"), "fp32");
+    if (plan->unit_hooks && launch_s > 0)
         t->gather_launches = vs_engine_number(e, "gather_host_s", NULL, 0) / launch_s;
     if (!plan->adapters)
         return;

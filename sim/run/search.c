@@ -111,7 +111,8 @@ static bool double_up(struct search *s, int64_t bound, bool *open) {
 static int64_t grain_of(const struct vs_case *c, enum vs_axis axis, int64_t asked) {
     int64_t context = vs_count(&c->axes, VS_AXIS_CP), tensor = vs_count(&c->axes, VS_AXIS_TP);
     int64_t unit = context > 1 ? 2 * context : 1, grain = asked > 0 ? asked : 1;
-    if (tensor > 1 && vs_is(&c->axes, VS_AXIS_SEQ_PARALLEL, "on"))
+    bool dealt = c->task == VS_TASK_TRAIN && !vs_is(&c->axes, VS_AXIS_SEQ_PARALLEL, "off");
+    if (tensor > 1 && dealt) /* by --seq-parallel, or by what the engine does without it */
         unit *= tensor;
     return axis == VS_AXIS_SEQ ? (grain + unit - 1) / unit * unit : grain;
 }

@@ -32,6 +32,14 @@ static bool check_fp4(const struct vs_case *c, bool fp4, struct vs_err *err) {
         c->axes.at[VS_AXIS_PRECISION].text, c->machine->hw);
 }
 
+/* Of gradients while they are added up; optimizers for bf16 may use a wider type than for fp16. */
+static unsigned grad_bytes(const struct vs_case *c) {
+    double bytes = vs_engine_number(c->engine, "grad_bytes", NULL, 2);
+    if (vs_is(&c->axes, VS_AXIS_PRECISION, "mixed-bf16"))
+        bytes = vs_engine_number(c->engine, "grad_bytes_bf16", NULL, bytes);
+    return (unsigned)bytes;
+}
+
 static bool apply(struct vs_plan *plan, struct vs_err *err) {
     const struct vs_values *axes = &plan->c->axes;
     if (plan->c->task != VS_TASK_TRAIN)
@@ -45,7 +53,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     p->residual = fp32 || plan->kbit_upcast || (amp && wide) ? 4 : 2;
     p->grad = wide ? 4 : 2;
     if (mixed && !wide)
-        p->grad = (unsigned)vs_engine_number(plan->c->engine, "grad_bytes", NULL, 2);
+        p->grad = grad_bytes(plan->c);
     if (vs_given(axes, VS_AXIS_GRAD_DTYPE))
         p->grad = vs_is(axes, VS_AXIS_GRAD_DTYPE, "fp32") ? 4 : 2;
     p->state = wide || mixed ? 4 : 2;

@@ -76,6 +76,7 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
         (uint32_t)c->machine->device_count / (plan->parallel.tensor * plan->parallel.stages);
     if (!take_group(plan, stage, err))
         return false;
+    plan->unit_hooks = stage >= 3 && vs_engine_number(c->engine, "gather_host_s", NULL, 0) > 0;
     if (plan->ranks < 2)
         return true;
     plan->collectives = collectives(c->engine);
@@ -83,6 +84,8 @@ static bool apply(struct vs_plan *plan, struct vs_err *err) {
     plan->shard.states = stage >= 1;
     plan->shard.grads = stage >= 2;
     plan->shard.weights = stage >= 3;
+    plan->whole_tensors = plan->shard.states && !plan->shard.grads &&
+                          vs_streq(vs_engine_rule(c->engine, "state_shards", "parts"), "tensors");
     if (plan->shard.weights) {
         plan->gather_units = true;
         plan->prefetch = gathered_ahead(plan);

@@ -49,6 +49,27 @@ START_TEST(sixteen_bit) {
 }
 END_TEST
 
+/* One of all ranks; by the rule one more for each group that a rank is in: of data, tensor and
+ * pipeline, and of the last two. The toy's embedding is not tied: its pipeline's ends have none. */
+static const struct {
+    const char *words;
+    unsigned count;
+} COMMUNICATORS[] = {{"--engine megatron-deepspeed --gpus 1", 0},
+                     {"--engine deepspeed --precision mixed-bf16 --gpus 8", 1},
+                     {"--engine megatron-deepspeed --gpus 8", 1},
+                     {"--engine megatron-deepspeed --gpus 4 --tp 4", 1},
+                     {"--engine megatron-deepspeed --gpus 8 --tp 4", 3},
+                     {"--engine megatron-deepspeed --gpus 8 --tp 2 --pp 2", 5},
+                     {"--engine megatron --gpus 8 --tp 2 --pp 2", 1}};
+
+START_TEST(communicators) {
+    load(vs_arena_printf(&sim_arena, "--hw h100-sxm --model toy --task train --method full %s",
+                         COMMUNICATORS[_i].words),
+         (struct vs_load_needs){.communicator_bytes = MIB});
+    ck_assert_uint_eq(stats(VS_HOME_GPU).raw_bytes, COMMUNICATORS[_i].count * MIB);
+}
+END_TEST
+
 /* The context comes first and past the allocator, the BLAS workspace stays behind the weights. */
 START_TEST(context_and_workspace) {
     load(TOY_GENERATE,
@@ -241,6 +262,7 @@ int main(void) {
     tcase_add_checked_fixture(tests, NULL, end);
     tcase_add_test(tests, sixteen_bit);
     tcase_add_test(tests, context_and_workspace);
+    tcase_add_loop_test(tests, communicators, 0, sizeof COMMUNICATORS / sizeof *COMMUNICATORS);
     tcase_add_test(tests, quantized_on_the_way);
     tcase_add_test(tests, upcast_after_loading);
     tcase_add_test(tests, one_buffer);

@@ -111,6 +111,89 @@ START_TEST(gradients_summed_once) {
 }
 END_TEST
 
+/* With several micro-steps a gradient of 2 bytes is read, and its sum read and written; not where
+ * the product itself adds to it. */
+START_TEST(gradients_added_up) {
+    const char *what = "gradients added up";
+    ck_assert_double_eq(element_traffic(ONE "--engine hf --method full --precision bf16", what), 0);
+    ck_assert_double_eq(
+        element_traffic(ONE "--engine hf --method full --precision bf16 --accum 2", what),
+        6.0 * (double)P);
+    ck_assert_double_eq(element_traffic(ONE "--engine megatron --method full --accum 2", what), 0);
+}
+END_TEST
+
+/* DeepSpeed's optimizer for bf16 adds up in fp32 beside gradients of 16 bit; fp16 in 16 bit alone;
+ * neither is sharded. */
+START_TEST(gradients_of_bf16) {
+#define MEGATRON_DEEPSPEED EIGHT "--engine megatron-deepspeed --method full "
+    ck_assert_uint_eq(
+        lasting(MEGATRON_DEEPSPEED "--precision mixed-bf16", VS_TAG_GRADIENTS, true, ""), 6 * P);
+    ck_assert_uint_eq(
+        lasting(MEGATRON_DEEPSPEED "--precision mixed-fp16", VS_TAG_GRADIENTS, true, ""), 2 * P);
+}
+END_TEST
+
+/* Composer computes cross entropy and perplexity beside the loss: 28 bytes per logit. */
+START_TEST(metrics_of_logits) {
+    const double logits = 64.0 * 4096;
+    ck_assert_double_eq(element_traffic(ONE "--engine fsdp --method full", "metrics"), 0);
+    ck_assert_double_eq(element_traffic(ONE "--engine llm-foundry --method full", "metrics"),
+                        28 * logits);
+}
+END_TEST
+
+/* Stage 3 asks for its weights layer by layer, and pays for it in each pass, on one GPU too. */
+START_TEST(hooks_of_one_rank) {
+    double launches[2] = {0, 0};
+    for (size_t stage = 2; stage <= 3; stage++) {
+        forget();
+        sim_plan(&plan, vs_arena_printf(&sim_arena,
+                                        ONE "--engine deepspeed --method full "
+                                            "--precision mixed-bf16 --zero %zu",
+                                        stage));
+        sim_micro_step(&plan, &phase);
+        for (size_t i = 0; i < phase.ops.count; i++)
+            if (vs_streq(phase.ops.at[i].what, "hooks of sharded weights"))
+                launches[stage - 2] += phase.ops.at[i].launches;
+    }
+    ck_assert_double_eq(launches[0], 0);
+    ck_assert_double_eq_tol(launches[1] * 6.3e-6, 4 * 2 * 0.005, 1e-9);
+}
+END_TEST
+
+/* States dealt out tensor by tensor, in two groups of four: gradients are summed over all eight
+ * ranks; then each of four owners sends its part to the other three, one after another. */
+START_TEST(states_by_tensor) {
+    struct vs_err err = {0};
+    const char *words = EIGHT "--engine internevo --method full --zero 1 --zero-group 4";
+    ck_assert_uint_eq(lasting(words, VS_TAG_OPTIMIZER, true, ""), 12 * P / 4);
+    sim_micro_step(&plan, &phase);
+    double summed = 0, sent = 0;
+    for (size_t i = 0; i < phase.ops.count; i++) {
+        const struct vs_op *op = &phase.ops.at[i];
+        if (op->lane != VS_LANE_COMM)
+            continue;
+        ck_assert_int_eq(op->kind, VS_WORK_ALL_REDUCE);
+        ck_assert_uint_eq(op->ring.members, 8);
+        summed += op->bytes;
+    }
+    ck_assert_double_eq(summed, 2.0 * (double)P);
+    forget();
+    sim_plan(&plan, words);
+    ck_assert(vs_emit_optimizer_step(&plan, &phase, &err));
+    size_t turns = 0;
+    for (size_t i = 0; i < phase.ops.count; i++)
+        if (vs_streq(phase.ops.at[i].what, "broadcast of new weights")) {
+            ck_assert_uint_eq(phase.ops.at[i].ring.members, 4);
+            sent += phase.ops.at[i].bytes;
+            turns++;
+        }
+    ck_assert_uint_eq(turns, 4);
+    ck_assert_double_eq_tol(sent, 2.0 * (double)P, 100);
+}
+END_TEST
+
 /* A ring of 4 inside a node of 8 moves 3/4 of the array at the node's bus, and so do rings whose
  * members stand 4 apart: each rank has its own way to the switch. Between nodes rings that stand
  * side by side share the network. */
@@ -382,6 +465,11 @@ int main(void) {
     tcase_add_test(tests, zero_bytes_per_rank);
     tcase_add_test(tests, groups_replicate);
     tcase_add_test(tests, gradients_summed_once);
+    tcase_add_test(tests, gradients_added_up);
+    tcase_add_test(tests, gradients_of_bf16);
+    tcase_add_test(tests, metrics_of_logits);
+    tcase_add_test(tests, hooks_of_one_rank);
+    tcase_add_test(tests, states_by_tensor);
     tcase_add_test(tests, collectives_of_groups);
     tcase_add_test(tests, offloaded_optimizer);
     tcase_add_test(tests, reduce_buckets);
