@@ -26,18 +26,36 @@ static float row_q8_plain(const void *row, const int8_t *x, const float *scales,
 }
 
 /* Unpacked first: compilers turn both loops into vector instructions, and a fused one not. */
+static void unpack(const struct q4_block *w, int8_t wide[QUANT_BLOCK]) {
+    for (int i = 0; i < QUANT_BLOCK / 2; i++) {
+        wide[i] = (int8_t)((w->q[i] & 15) - 8);
+        wide[i + QUANT_BLOCK / 2] = (int8_t)((w->q[i] >> 4) - 8);
+    }
+}
+
 static float row_q4_plain(const void *row, const int8_t *x, const float *scales, size_t blocks) {
     const struct q4_block *w = row;
     float sum = 0;
     for (size_t b = 0; b < blocks; b++) {
         int8_t wide[QUANT_BLOCK];
-        for (int i = 0; i < QUANT_BLOCK / 2; i++) {
-            wide[i] = (int8_t)((w[b].q[i] & 15) - 8);
-            wide[i + QUANT_BLOCK / 2] = (int8_t)((w[b].q[i] >> 4) - 8);
-        }
+        unpack(w + b, wide);
         sum += w[b].scale * scales[b] * (float)dot_plain(wide, x + b * QUANT_BLOCK);
     }
     return sum;
+}
+
+static void tile_q4_plain(const struct q4_block *row, const struct q8_block *x, size_t blocks,
+                          float y[LOOP_TILE]) {
+    float sums[LOOP_TILE] = {0};
+    for (size_t b = 0; b < blocks; b++) {
+        int8_t wide[QUANT_BLOCK];
+        unpack(row + b, wide);
+        for (size_t t = 0; t < LOOP_TILE; t++)
+            sums[t] += row[b].scale * x[t * blocks + b].scale *
+                       (float)dot_plain(wide, x[t * blocks + b].q);
+    }
+    for (size_t t = 0; t < LOOP_TILE; t++)
+        y[t] = sums[t];
 }
 
 static void tile_q8_plain(const struct q8_block *row, const struct q8_block *x, size_t blocks,
@@ -112,6 +130,11 @@ float loop_row_q4_0(const void *row, const int8_t *x, const float *scales, size_
 void loop_tile_q8_0(const struct q8_block *row, const struct q8_block *x, size_t blocks,
                     float y[LOOP_TILE]) {
     FIND(tile_q8)(row, x, blocks, y);
+}
+
+void loop_tile_q4_0(const struct q4_block *row, const struct q8_block *x, size_t blocks,
+                    float y[LOOP_TILE]) {
+    FIND(tile_q4)(row, x, blocks, y);
 }
 
 /* ---- what compilers do well ---- */

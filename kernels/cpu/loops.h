@@ -11,10 +11,12 @@
 float loop_row_q8_0(const void *row, const int8_t *x, const float *scales, size_t blocks);
 float loop_row_q4_0(const void *row, const int8_t *x, const float *scales, size_t blocks);
 
-/* A row of Q8_0 times TILE rows of the same length, one behind the other: each weight is loaded
+/* A row times TILE rows of Q8_0 of the same length, one behind the other: each weight is loaded
  * once for the tile. */
 enum { LOOP_TILE = 4 };
 void loop_tile_q8_0(const struct q8_block *row, const struct q8_block *x, size_t blocks,
+                    float y[LOOP_TILE]);
+void loop_tile_q4_0(const struct q4_block *row, const struct q8_block *x, size_t blocks,
                     float y[LOOP_TILE]);
 
 /* One step of Adam in fp32 at this rate: 28 bytes to a parameter. */

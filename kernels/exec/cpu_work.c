@@ -51,10 +51,15 @@ static void rows_q8(const unsigned char *at, size_t blocks, size_t tokens) {
 }
 
 static void rows_q4(const unsigned char *at, size_t blocks, size_t tokens) {
+    float y[LOOP_TILE];
     for (size_t b = 0; b < blocks; b += BLOCKS) {
-        size_t row = blocks - b < BLOCKS ? blocks - b : BLOCKS;
+        size_t row = blocks - b < BLOCKS ? blocks - b : BLOCKS, t = 0;
         const struct q4_block *w = (const struct q4_block *)(const void *)at + b;
-        for (size_t t = 0; t < tokens; t++)
+        for (; t + LOOP_TILE <= tokens; t += LOOP_TILE) {
+            loop_tile_q4_0(w, vectors.tile, row, y);
+            keep(y[0]);
+        }
+        for (; t < tokens; t++)
             keep(loop_row_q4_0(w, vectors.x, vectors.scales, row));
     }
 }

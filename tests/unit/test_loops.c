@@ -73,19 +73,23 @@ static void check_rows(size_t blocks) {
 }
 
 static void check_tile(size_t blocks) {
-    float y[LOOP_TILE];
-    loop_tile_q8_0(weights8, vectors, blocks, y);
+    float y8[LOOP_TILE], y4[LOOP_TILE];
+    loop_tile_q8_0(weights8, vectors, blocks, y8);
+    loop_tile_q4_0(weights4, vectors, blocks, y4);
     for (size_t t = 0; t < LOOP_TILE; t++) {
-        double sum = 0, size = 0;
+        double sum8 = 0, size8 = 0, sum4 = 0, size4 = 0;
         for (size_t b = 0; b < blocks; b++)
             for (int i = 0; i < QUANT_BLOCK; i++) {
-                const struct q8_block *v = &vectors[t * blocks + b];
-                double term =
-                    (double)weights8[b].scale * weights8[b].q[i] * (double)v->scale * v->q[i];
-                sum += term;
-                size += fabs(term);
+                double v = (double)vectors[t * blocks + b].scale * vectors[t * blocks + b].q[i];
+                double term8 = (double)weights8[b].scale * weights8[b].q[i] * v;
+                double term4 = (double)weights4[b].scale * weight4(&weights4[b], i) * v;
+                sum8 += term8;
+                size8 += fabs(term8);
+                sum4 += term4;
+                size4 += fabs(term4);
             }
-        is_near(y[t], sum, size);
+        is_near(y8[t], sum8, size8);
+        is_near(y4[t], sum4, size4);
     }
 }
 
