@@ -103,12 +103,21 @@ static size_t tokens_of(const struct operation *op) {
     return tokens > 1.5 ? (size_t)(tokens + 0.5) : 1;
 }
 
+/* Adam's 28 bytes of traffic are of 16 in memory. */
+double cpu_work_bytes(const struct operation *op) {
+    return op->work == WORK_CPU_ADAM ? op->bytes * 16 / 28 : op->bytes;
+}
+
 void cpu_work(const struct operation *op, const struct piece *pieces, size_t count,
               unsigned threads) {
     bool adam = op->work == WORK_CPU_ADAM;
+    size_t tokens = tokens_of(op);
+    double left = cpu_work_bytes(op);
     fill_vectors();
-    for (size_t i = 0; i < count; i++) {
-        struct rows rows = {op, pieces[i].at, pieces[i].bytes, tokens_of(op)};
+    for (size_t i = 0; count > 0 && left >= 1; i++) {
+        struct piece p = piece_at(pieces, count, i, left);
+        struct rows rows = {op, p.at, p.bytes, tokens};
+        left -= (double)p.bytes;
         (void)team_run(threads, adam ? adam_part : rows_part, &rows);
     }
 }

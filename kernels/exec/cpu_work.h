@@ -9,5 +9,7 @@
  * as make up the operation's flops; or a step of Adam over the pieces. */
 void cpu_work(const struct operation *op, const struct piece *pieces, size_t count,
               unsigned threads);
+/* Bytes of memory that the operation goes over. */
+double cpu_work_bytes(const struct operation *op);
 
 #endif

@@ -89,21 +89,25 @@ struct task {
     struct piece pieces[]; /* of the device, then of the host */
 };
 
-static void copy(const struct task *t) {
-    bool to_device = t->op->lane != LANE_FROM_DEVICE;
+static bool copy(void *context, void *to, const void *from, size_t bytes) {
+    (void)context;
+    memmove(to, from, bytes);
+    return true;
+}
+
+static void copy_all(const struct task *t) {
     const struct piece *host = t->pieces + t->count;
-    for (size_t i = 0; i < t->count && i < t->host_count; i++) {
-        size_t bytes = t->pieces[i].bytes < host[i].bytes ? t->pieces[i].bytes : host[i].bytes;
-        memcpy(to_device ? t->pieces[i].at : host[i].at, to_device ? host[i].at : t->pieces[i].at,
-               bytes);
-    }
+    if (t->op->lane == LANE_FROM_DEVICE)
+        (void)pieces_copy(t->op->bytes, host, t->host_count, t->pieces, t->count, copy, NULL);
+    else
+        (void)pieces_copy(t->op->bytes, t->pieces, t->count, host, t->host_count, copy, NULL);
 }
 
 static void run_task(void *context) {
     struct task *t = context;
     double until = now_s() + t->op->cost_s;
     if (t->op->work == WORK_COPY)
-        copy(t);
+        copy_all(t);
     else
         for (size_t i = 0; i < t->count; i++)
             (void)loop_sum(t->pieces[i].at, t->pieces[i].bytes / sizeof(uint64_t));

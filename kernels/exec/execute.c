@@ -82,12 +82,13 @@ static bool wait_on_cpu(struct execution *x, const struct operation *op) {
 
 static bool issue_cpu(struct execution *x, const struct operation *op) {
     struct cpu_task *t = calloc(1, sizeof *t);
-    double bytes = op->work == WORK_CPU_ADAM ? op->bytes * 16 / 28 : op->bytes;
+    /* states of an optimizer on the host may all be page-locked */
+    enum side side = memory_holds(x->memory, SIDE_HOST) ? SIDE_HOST : SIDE_PINNED;
     if (!t)
         return false;
     t->op = op;
     t->threads = x->options->threads;
-    t->count = memory_pieces(x->memory, SIDE_HOST, bytes, t->pieces);
+    t->count = memory_pieces(x->memory, side, cpu_work_bytes(op), t->pieces);
     if (queue_add(x->cpu, run_cpu_task, t) > 0)
         return true;
     free(t);
@@ -208,6 +209,18 @@ static enum result run_phase(struct execution *x, const struct phase *phase, dou
     return result == DONE ? act(x, phase, phase->at_end, phase->at_end_count) : result;
 }
 
+/* A graph holds addresses: buffers must stay where they are while phases come again. */
+static bool stays(const struct plan *plan) {
+    size_t actions = 0;
+    for (size_t p = 0; p < plan->phase_count; p++) {
+        const struct phase *phase = &plan->phases[p];
+        for (size_t i = 0; !phase->once && i < phase->operation_count; i++)
+            actions += phase->operations[i].action_count;
+        actions += phase->once ? 0 : phase->at_end_count;
+    }
+    return actions == 0;
+}
+
 /* An engine that replays graphs launches less than once an operation. Everything in it must be the
  * compute lane's. */
 static bool is_graph(const struct phase *phase) {
@@ -216,7 +229,7 @@ static bool is_graph(const struct phase *phase) {
         const struct operation *op = &phase->operations[i];
         if (op->work == WORK_SYNC && i + 1 == phase->operation_count)
             continue;
-        if (op->lane != LANE_COMPUTE || op->action_count > 0)
+        if (op->lane != LANE_COMPUTE)
             return false;
         launches += op->launches;
         operations += op->work != WORK_FIXED && op->work != WORK_NOTHING;
@@ -289,7 +302,7 @@ static enum result run_round(struct execution *x, long round) {
 
 static enum result run_all(struct execution *x) {
     enum result result = run_once(x);
-    for (size_t i = 0; result == DONE && i < x->plan->phase_count; i++)
+    for (size_t i = 0; result == DONE && stays(x->plan) && i < x->plan->phase_count; i++)
         make_graph(x, &x->plan->phases[i]);
     for (unsigned i = 0; result == DONE && i < x->options->warm_ups; i++)
         result = run_round(x, -1);
@@ -312,7 +325,7 @@ static size_t most_operations(const struct plan *plan, size_t *all) {
     return most;
 }
 
-static bool open(struct execution *x) {
+static bool begin(struct execution *x) {
     size_t all, most = most_operations(x->plan, &all);
     size_t cells = x->plan->phase_count * x->options->rounds;
     x->resident = memory_resident(RESIDENT_NOW);
@@ -330,7 +343,7 @@ static bool open(struct execution *x) {
            x->out->spans;
 }
 
-static void close(struct execution *x) {
+static void end(struct execution *x) {
     if (x->cpu)
         (void)drain(x);
     for (size_t i = 0; x->graphs && i < x->plan->phase_count; i++)
@@ -351,11 +364,11 @@ bool execute(const struct plan *plan, const struct execute_options *options, str
              char line[LINE_SIZE]) {
     struct execution x = {.plan = plan, .options = options, .out = out};
     *out = (struct executed){0};
-    bool opened = open(&x);
-    enum result result = opened ? run_all(&x) : FAILED;
-    close(&x);
+    bool begun = begin(&x);
+    enum result result = begun ? run_all(&x) : FAILED;
+    end(&x);
     if (result == FAILED)
-        (void)snprintf(line, LINE_SIZE, "%s", opened ? "the device failed" : "out of memory");
+        (void)snprintf(line, LINE_SIZE, "%s", begun ? "the device failed" : "out of memory");
     return result != FAILED;
 }
 

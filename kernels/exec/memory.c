@@ -199,17 +199,55 @@ static size_t scratch_piece(struct memory *m, enum side side, double bytes, stru
 size_t memory_pieces(struct memory *m, enum side side, double bytes,
                      struct piece pieces[PIECES_MOST]) {
     size_t count = 0;
-    if (m->turn[side] == NOWHERE)
+    if (!memory_holds(m, side))
         return scratch_piece(m, side, bytes, &pieces[0]);
     for (double left = bytes; left >= 1 && count < PIECES_MOST; count++) {
         uint32_t id = m->turn[side];
-        size_t whole = m->plan->buffers[id].bytes;
-        pieces[count] = (struct piece){m->held[id].at, left < (double)whole ? (size_t)left : whole};
+        const struct piece whole = {m->held[id].at, m->plan->buffers[id].bytes};
+        pieces[count] = piece_at(&whole, 1, 0, left);
         left -= (double)pieces[count].bytes;
         m->turn[side] = m->held[id].next;
     }
     return count;
 }
+
+/* A place in pieces that are gone over again and again. */
+struct cursor {
+    const struct piece *pieces;
+    size_t count, i, done; /* bytes of piece i */
+};
+
+static size_t rest(const struct cursor *c) { return c->pieces[c->i % c->count].bytes - c->done; }
+static char *place(const struct cursor *c) {
+    return (char *)c->pieces[c->i % c->count].at + c->done;
+}
+
+static void advance(struct cursor *c, size_t bytes) {
+    c->done += bytes;
+    if (rest(c) == 0) {
+        c->i++;
+        c->done = 0;
+    }
+}
+
+bool pieces_copy(double bytes, const struct piece *to, size_t to_count, const struct piece *from,
+                 size_t from_count, piece_copy copy, void *context) {
+    struct cursor t = {to, to_count, 0, 0}, f = {from, from_count, 0, 0};
+    if (to_count == 0 || from_count == 0)
+        return true;
+    for (double left = bytes; left >= 1;) {
+        size_t part = rest(&t) < rest(&f) ? rest(&t) : rest(&f);
+        part = left < (double)part ? (size_t)left : part;
+        if (!copy(context, place(&t), place(&f), part))
+            return false;
+        left -= (double)part;
+        advance(&t, part);
+        advance(&f, part);
+    }
+    return true;
+}
+
+bool memory_holds(const struct memory *m, enum side side) { return m->turn[side] != NOWHERE; }
 
 size_t memory_scratch(const struct memory *m) {
     return m->scratch[SIDE_DEVICE] ? SCRATCH_BYTES : 0;

@@ -33,6 +33,14 @@ void memory_keep(struct memory *memory);
 bool memory_restore(struct memory *memory, uint32_t *missing);
 
 enum { PIECES_MOST = 256 };
+/* Step i of a walk over pieces that has `left` bytes to go: from the first again where they are too
+ * few. */
+static inline struct piece piece_at(const struct piece *pieces, size_t count, size_t i,
+                                    double left) {
+    struct piece p = pieces[i % count];
+    p.bytes = left < (double)p.bytes ? (size_t)left : p.bytes;
+    return p;
+}
 /* Pieces of held buffers of device memory, of page-locked or of other host memory, of `bytes` in
  * all or as many as there are room for; the count. Where none is held, of a scratch of this
  * program. */
@@ -40,6 +48,14 @@ enum side { SIDE_DEVICE, SIDE_HOST, SIDE_PINNED, SIDE_COUNT };
 size_t memory_pieces(struct memory *memory, enum side side, double bytes,
                      struct piece pieces[PIECES_MOST]);
 
+/* Calls `copy` for every stretch that lies in one piece of both sides, until `bytes` are through;
+ * false as soon as it is. Its arguments: context, to, from, bytes. */
+typedef bool (*piece_copy)(void *context, void *to, const void *from, size_t bytes);
+bool pieces_copy(double bytes, const struct piece *to, size_t to_count, const struct piece *from,
+                 size_t from_count, piece_copy copy, void *context);
+
+/* Is any buffer held there? */
+bool memory_holds(const struct memory *memory, enum side side);
 /* Bytes of the scratch on the device; 0 where none was needed. */
 size_t memory_scratch(const struct memory *memory);
 

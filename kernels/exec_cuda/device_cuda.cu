@@ -158,30 +158,9 @@ extern "C" void device_memory(size_t *peak, size_t *own) {
 
 /* ---- lanes ---- */
 
-/* Bytes from piece to piece, from the first again where they are too few. */
-static bool copy(const struct operation *op, const struct piece *to, size_t to_count,
-                 const struct piece *from, size_t from_count, cudaStream_t stream) {
-    size_t t = 0, f = 0, t_done = 0, f_done = 0;
-    for (double left = op->bytes; to_count > 0 && from_count > 0 && left >= 1;) {
-        struct piece a = to[t % to_count], b = from[f % from_count];
-        size_t bytes = a.bytes - t_done < b.bytes - f_done ? a.bytes - t_done : b.bytes - f_done;
-        bytes = left < (double)bytes ? (size_t)left : bytes;
-        if (cudaMemcpyAsync((char *)a.at + t_done, (char *)b.at + f_done, bytes, cudaMemcpyDefault,
-                            stream) != cudaSuccess)
-            return false;
-        left -= (double)bytes;
-        t_done += bytes;
-        f_done += bytes;
-        if (t_done == a.bytes) {
-            t++;
-            t_done = 0;
-        }
-        if (f_done == b.bytes) {
-            f++;
-            f_done = 0;
-        }
-    }
-    return true;
+static bool copy(void *context, void *to, const void *from, size_t bytes) {
+    cudaStream_t stream = *static_cast<cudaStream_t *>(context);
+    return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream) == cudaSuccess;
 }
 
 extern "C" bool device_issue(enum lane lane, const struct operation *op, double tokens,
@@ -190,8 +169,9 @@ extern "C" bool device_issue(enum lane lane, const struct operation *op, double 
     cudaStream_t stream = device.lanes[lane];
     if (op->work != WORK_COPY)
         return work_issue(op, tokens, pieces, count, device.capturing, stream);
-    return lane == LANE_FROM_DEVICE ? copy(op, host, host_count, pieces, count, stream)
-                                    : copy(op, pieces, count, host, host_count, stream);
+    return lane == LANE_FROM_DEVICE
+               ? pieces_copy(op->bytes, host, host_count, pieces, count, copy, &stream)
+               : pieces_copy(op->bytes, pieces, count, host, host_count, copy, &stream);
 }
 
 static bool next_event(cudaEvent_t *event) {

@@ -173,13 +173,12 @@ static size_t over_pieces(const struct operation *op, const struct piece *pieces
                           double bytes, cudaStream_t stream) {
     size_t launched = 0;
     for (double left = bytes; count > 0 && left >= sizeof(uint4); launched++) {
-        struct piece p = pieces[launched % count];
-        size_t part = left < (double)p.bytes ? (size_t)left : p.bytes;
-        bool ok =
-            op->work == WORK_READ ? work_read(p.at, part, stream) : change(p.at, part, stream);
-        if (!ok || part == 0)
+        struct piece p = piece_at(pieces, count, launched, left);
+        bool ok = op->work == WORK_READ ? work_read(p.at, p.bytes, stream)
+                                        : change(p.at, p.bytes, stream);
+        if (!ok)
             return SIZE_MAX;
-        left -= (double)part;
+        left -= (double)p.bytes;
     }
     return launched;
 }

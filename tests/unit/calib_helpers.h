@@ -57,6 +57,18 @@ static inline void fit_file(const char *path, struct vs_profile *profile) {
     ck_assert_msg(vs_profile_fit(&arena, &samples, "mine", NULL, profile, &err), "%s", err.text);
 }
 
+static inline void fit_refused(const char *machine, const char *samples, const char *message) {
+    struct vs_samples read;
+    struct vs_profile p;
+    write_document(machine, samples);
+    bool ok = vs_samples_read(&arena, file, &read, &err) &&
+              vs_profile_fit(&arena, &read, "mine", NULL, &p, &err);
+    ck_assert(!ok);
+    ck_assert_int_eq(err.status, VS_ERR_INPUT);
+    ck_assert_msg(strstr(err.text, message) && strstr(err.text, file), "'%s', expected '%s'",
+                  err.text, message);
+}
+
 static inline double value(const struct vs_profile *p, const char *path) {
     for (size_t i = 0; i < p->found_count; i++)
         if (strcmp(p->found[i].path, path) == 0)

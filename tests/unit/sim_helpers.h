@@ -110,6 +110,16 @@ static inline const char *sim_words(const char *base, const char *more) {
     return vs_arena_printf(&sim_arena, "%s %s", base, more);
 }
 
+static inline const struct vs_sweep *sim_sweep(const char *words) {
+    const struct vs_sweep_options options = {.threads = 1};
+    static struct vs_grid grid;
+    const struct vs_sweep *sweep;
+    struct vs_err err;
+    ck_assert_msg(sim_grid(words, true, &grid, &err), "%s", err.text);
+    ck_assert_msg(vs_sweep_run(&sim_arena, &grid, &options, &sweep, &err), "%s", err.text);
+    return sweep;
+}
+
 /* Bytes that a tag held at the peak of a pool; 0 where there is no such pool. */
 static inline uint64_t sim_tag(const struct vs_outcome *o, const char *pool, const char *tag) {
     for (size_t i = 0; i < o->pool_count; i++)

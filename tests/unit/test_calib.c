@@ -125,28 +125,17 @@ START_TEST(without_storage) {
 }
 END_TEST
 
-static void refused(const char *samples, const char *message) {
-    struct vs_samples read;
-    struct vs_profile p;
-    write_samples(samples);
-    bool ok = vs_samples_read(&arena, file, &read, &err) &&
-              vs_profile_fit(&arena, &read, "mine", NULL, &p, &err);
-    ck_assert(!ok);
-    ck_assert_int_eq(err.status, VS_ERR_INPUT);
-    ck_assert_msg(strstr(err.text, message) && strstr(err.text, file), "'%s', expected '%s'",
-                  err.text, message);
-}
-
 START_TEST(bad_samples) {
-    refused("", "no measurement of cpu_read (not run)");
-    refused("{\"probe\": \"cpu_read\", \"skipped\": \"no memory\"}", "cpu_read (no memory)");
-    refused("{\"probe\": \"cpu_read\"}", "'work'");
-    refused("7", "$.samples[0]");
-    refused(SAMPLE("cpu_read", "", "1e9", ""), "found no repetition");
-    refused(SAMPLE("cpu_read", "", "1e9", "0"), "expected seconds above 0");
-    refused(SAMPLE("cpu_read", "", "1e9", "\"x\""), "expected seconds above 0");
-    refused(SAMPLE("cpu_read", "", "-1", "1"), "$.samples[0].work");
-    refused(SAMPLE("cpu_read", "\"colour\": 1, ", "1", "1"), "colour");
+    fit_refused("", "", "no measurement of cpu_read (not run)");
+    fit_refused("", "{\"probe\": \"cpu_read\", \"skipped\": \"no memory\"}",
+                "cpu_read (no memory)");
+    fit_refused("", "{\"probe\": \"cpu_read\"}", "'work'");
+    fit_refused("", "7", "$.samples[0]");
+    fit_refused("", SAMPLE("cpu_read", "", "1e9", ""), "found no repetition");
+    fit_refused("", SAMPLE("cpu_read", "", "1e9", "0"), "expected seconds above 0");
+    fit_refused("", SAMPLE("cpu_read", "", "1e9", "\"x\""), "expected seconds above 0");
+    fit_refused("", SAMPLE("cpu_read", "", "-1", "1"), "$.samples[0].work");
+    fit_refused("", SAMPLE("cpu_read", "\"colour\": 1, ", "1", "1"), "colour");
 }
 END_TEST
 

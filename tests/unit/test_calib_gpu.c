@@ -206,28 +206,16 @@ START_TEST(a_link) {
 }
 END_TEST
 
-static void refused(const char *machine, const char *samples, const char *message) {
-    struct vs_samples read;
-    struct vs_profile p;
-    write_document(machine, samples);
-    bool ok = vs_samples_read(&arena, file, &read, &err) &&
-              vs_profile_fit(&arena, &read, "mine", NULL, &p, &err);
-    ck_assert(!ok);
-    ck_assert_int_eq(err.status, VS_ERR_INPUT);
-    ck_assert_msg(strstr(err.text, message) && strstr(err.text, file), "'%s', expected '%s'",
-                  err.text, message);
-}
-
 START_TEST(bad_samples) {
-    refused(RTX4090, "",
-            "no measurement of cuda_memory (not run), expected one: a device needs it");
-    refused(RTX4090, "{\"probe\": \"cuda_memory\", \"skipped\": \"its result was wrong\"}",
-            "cuda_memory (its result was wrong)");
-    refused(", \"gpu\": {\"sms\": 4}", memory(), "'name'");
-    refused(", \"gpu\": {\"name\": \"x\", \"sms\": \"y\"}", memory(), "$.machine.gpu.sms");
-    refused(", \"gpu\": {\"name\": \"x\", \"colour\": 1}", memory(), "colour");
-    refused(GPU("NVIDIA Riva 128", "1.0", "1", "4e6"), memory(),
-            "no measurement of a host, a device");
+    fit_refused(RTX4090, "",
+                "no measurement of cuda_memory (not run), expected one: a device needs it");
+    fit_refused(RTX4090, "{\"probe\": \"cuda_memory\", \"skipped\": \"its result was wrong\"}",
+                "cuda_memory (its result was wrong)");
+    fit_refused(", \"gpu\": {\"sms\": 4}", memory(), "'name'");
+    fit_refused(", \"gpu\": {\"name\": \"x\", \"sms\": \"y\"}", memory(), "$.machine.gpu.sms");
+    fit_refused(", \"gpu\": {\"name\": \"x\", \"colour\": 1}", memory(), "colour");
+    fit_refused(GPU("NVIDIA Riva 128", "1.0", "1", "4e6"), memory(),
+                "no measurement of a host, a device");
 }
 END_TEST
 

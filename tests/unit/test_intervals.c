@@ -200,16 +200,12 @@ START_TEST(runs_take_them) {
 END_TEST
 
 START_TEST(sweeps_take_them) {
-    struct vs_grid grid;
     struct vs_err err = {0};
-    const struct vs_sweep *sweep = NULL;
     const struct vs_intervals *table;
-    const struct vs_sweep_options options = {.threads = 1};
     ck_assert(load(TABLE(ENTRY("hf", "train_tps", "5", "toy", RATIOS)), &table, &err));
-    ck_assert(sim_grid("--hw toy --model toy --engine hf --task train --seq 64,128 --method lora "
-                       "--weights bf16 --ckpt none --optim adamw --loss full --offload-param none",
-                       true, &grid, &err));
-    ck_assert_msg(vs_sweep_run(&sim_arena, &grid, &options, &sweep, &err), "%s", err.text);
+    const struct vs_sweep *sweep =
+        sim_sweep("--hw toy --model toy --engine hf --task train --seq 64,128 --method lora "
+                  "--weights bf16 --ckpt none --optim adamw --loss full --offload-param none");
     ck_assert_uint_ge(sweep->point_count, 2);
     for (size_t i = 0; i < sweep->point_count; i++) {
         double speed = sweep->points[i]->metrics[VS_METRIC_TRAIN_TPS];

@@ -146,19 +146,9 @@ static void check(const struct vs_result *result, size_t top, const char *expect
 
 /* ---- results ---- */
 
-static const struct vs_sweep *sweep(const char *words) {
-    const struct vs_sweep_options options = {.threads = 1};
-    static struct vs_grid grid;
-    const struct vs_sweep *made;
-    struct vs_err err;
-    ck_assert_msg(sim_grid(words, true, &grid, &err), "%s", err.text);
-    ck_assert_msg(vs_sweep_run(&sim_arena, &grid, &options, &made, &err), "%s", err.text);
-    return made;
-}
-
 static void check_sweep(const char *words, size_t top, const char *expected) {
     const struct vs_result result = {
-        .sweep = sweep(words),
+        .sweep = sim_sweep(words),
         .command = vs_arena_printf(&sim_arena, "vramsim %s --plot DIR", words)};
     check(&result, top, expected);
 }
@@ -213,9 +203,9 @@ END_TEST
 
 /* Names may hold anything; pictures show them, and no reader of ours or of gnuplot's stumbles. */
 START_TEST(odd_names) {
-    const struct vs_sweep *made = sweep("--hw toy --model toy --engine ideal --task generate "
-                                        "--weights fp16 --kv fp16,q8_0 --gpu-layers all "
-                                        "--offload none");
+    const struct vs_sweep *made = sim_sweep("--hw toy --model toy --engine ideal --task generate "
+                                            "--weights fp16 --kv fp16,q8_0 --gpu-layers all "
+                                            "--offload none");
     struct vs_outcome *point = (struct vs_outcome *)(uintptr_t)made->points[0];
     point->label = "a 'b' \"c\" `touch x` $HOME <b>&amp;</b> \\n \t \xc3\xa4 \xe2\x82\xac";
     const struct vs_result result = {.sweep = made, .command = "vramsim 'it''s' \"<&>\" `x`"};
@@ -305,7 +295,7 @@ END_TEST
 static const struct vs_result *small(void) {
     static struct vs_result result;
     result = (struct vs_result){
-        .sweep = sweep("--hw toy --model toy --engine ideal --task generate --weights fp16")};
+        .sweep = sim_sweep("--hw toy --model toy --engine ideal --task generate --weights fp16")};
     return &result;
 }
 

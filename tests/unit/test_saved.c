@@ -47,16 +47,6 @@ static void refused(const char *text, const char *why) {
     ck_assert_msg(strstr(err.text, why) != NULL, "%s", err.text);
 }
 
-static const struct vs_sweep *sweep(const char *words) {
-    const struct vs_sweep_options options = {.threads = 1};
-    static struct vs_grid grid;
-    const struct vs_sweep *made;
-    struct vs_err err;
-    ck_assert_msg(sim_grid(words, true, &grid, &err), "%s", err.text);
-    ck_assert_msg(vs_sweep_run(&sim_arena, &grid, &options, &made, &err), "%s", err.text);
-    return made;
-}
-
 static void same(void) {
     ck_assert_str_eq(vs_text_str(&first), vs_text_str(&second));
     ck_assert_uint_gt(first.length, 0);
@@ -65,7 +55,7 @@ static void same(void) {
 /* Points that fit and that do not, their metrics, words and misses; memory by tag; the axes. */
 START_TEST(a_sweep) {
     const struct vs_sweep *made =
-        sweep("--hw rtx4090,rtx3060 --workload chat8b --weights fp16,q4_k_m --gpu-layers all");
+        sim_sweep("--hw rtx4090,rtx3060 --workload chat8b --weights fp16,q4_k_m --gpu-layers all");
     struct vs_text json = {0};
     vs_report_sweep_json(&json, made);
     save(json.at, json.length);
@@ -106,8 +96,8 @@ START_TEST(a_run) {
 END_TEST
 
 START_TEST(points_as_csv) {
-    const struct vs_sweep *made = sweep("--hw toy --model toy --engine ideal --task generate "
-                                        "--weights fp16,q8_0 --kv fp16,q8_0 --gpu-layers all");
+    const struct vs_sweep *made = sim_sweep("--hw toy --model toy --engine ideal --task generate "
+                                            "--weights fp16,q8_0 --kv fp16,q8_0 --gpu-layers all");
     vs_report_points_csv(&first, made->points, made->point_count, made->fit_count, NULL);
     save(first.at, first.length);
     const struct vs_result result = load();
