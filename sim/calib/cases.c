@@ -41,6 +41,7 @@ struct work {
     size_t count;
     struct vs_case_number *named; /* the same for the caller */
     size_t *index;                /* of rows that are fitted, among those of a validation */
+    size_t validated;             /* rows of a validation */
 };
 
 /* ---- the machine of the rows ---- */
@@ -62,6 +63,10 @@ static bool read_words(struct vs_arena *arena, const struct vs_case_row *row,
         !vs_options_parse(arena, (const char *const *)words, count, &rules, grid, &why) ||
         !vs_grid_point(grid, values, &why))
         return vs_err_at(err, row->file, row->line, 0, "case '%.60s': %s", row->id, why.text);
+    if (grid->set_count > 0)
+        return vs_err_at(err, row->file, row->line, 0,
+                         "case '%.60s': found --set, expected the machine's numbers in its profile",
+                         row->id);
     return values->at[VS_AXIS_HW].text ||
            vs_err_at(err, row->file, row->line, 0, "case '%.60s': expected --hw, the machine",
                      row->id);
@@ -233,7 +238,9 @@ static bool predict(void *ctx, const double *steps, double *predicted, struct vs
     struct vs_arena arena;
     const struct vs_validation *v;
     vs_arena_init(&arena);
-    bool ok = simulate(w, &arena, steps, &v, err);
+    bool ok = simulate(w, &arena, steps, &v, err) &&
+              (v->row_count == w->validated ||
+               vs_err_at(err, w->options->path, 0, 0, "changed while it was read"));
     for (size_t i = 0; ok && i < w->out->row_count; i++) {
         const struct vs_case_row *row = &v->rows[w->index[i]];
         bool known = !row->failure && row->predicted > 0;
@@ -249,6 +256,7 @@ static bool sort_rows(struct work *w, struct vs_err *err) {
     struct vs_case_fit *out = w->out;
     if (!simulate(w, w->arena, NULL, &v, err))
         return false;
+    w->validated = v->row_count;
     w->index = VS_NEW_ARRAY(w->arena, size_t, v->row_count + 1);
     struct vs_case_row *rows = VS_NEW_ARRAY(w->arena, struct vs_case_row, v->row_count + 1);
     struct vs_case_row *failed = VS_NEW_ARRAY(w->arena, struct vs_case_row, v->row_count + 1);

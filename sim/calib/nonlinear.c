@@ -57,13 +57,13 @@ static bool allocate(struct vs_arena *arena, struct work *w) {
            w->chosen;
 }
 
-/* Predictions at `steps`; a row that has none any more is as it was at the start. */
+/* Predictions at `steps`; a row that has none there stays as it is now. */
 static bool predict(struct work *w, const double *steps, double *out, struct vs_err *err) {
     if (!w->p->predict(w->p->ctx, steps, out, err))
         return false;
     for (size_t i = 0; i < w->p->rows; i++)
         if (isnan(out[i]))
-            out[i] = w->fit->before[i];
+            out[i] = w->now[i];
     return true;
 }
 
@@ -343,10 +343,10 @@ static bool read_numbers(struct work *w, struct vs_err *err) {
 }
 
 static bool fit_chosen(struct work *w, struct vs_err *err) {
+    gsl_error_handler_t *before = gsl_set_error_handler_off();
     w->normal = gsl_matrix_alloc(w->count, w->count);
     w->right = gsl_vector_alloc(w->count);
     w->change = gsl_vector_alloc(w->count);
-    gsl_error_handler_t *before = gsl_set_error_handler_off();
     bool ok = w->normal && w->right && w->change ? search(w, err) && read_numbers(w, err)
                                                  : vs_err_nomem(err);
     (void)gsl_set_error_handler(before);
@@ -379,5 +379,8 @@ bool vs_fit_nonlinear(struct vs_arena *arena, const struct vs_nonlinear *problem
             fit->used += !far;
         }
     }
-    return true;
+    return w.count == 0 || fit->used > 0 ||
+           vs_err_set(err, VS_ERR_INPUT,
+                      "no fit passes near a row: all are too far from the profile, or from each "
+                      "other");
 }

@@ -54,7 +54,7 @@ struct vs_nonlinear_fit {
 };
 
 /* Everything lives in the arena. A row whose prediction is NaN at the start is an error of the
- * caller; one that becomes NaN counts as unchanged. */
+ * caller; one that becomes NaN counts as at the last step. */
 bool vs_fit_nonlinear(struct vs_arena *arena, const struct vs_nonlinear *problem,
                       struct vs_nonlinear_fit *fit, struct vs_err *err);
 

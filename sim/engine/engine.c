@@ -307,6 +307,9 @@ static bool read_under_head(struct vs_json_reader *r, struct under *under, struc
     if (!vs_json_get_string(r, "like", false, &under->like, err) ||
         !vs_json_get_string(r, "like_release", false, &under->release, err))
         return false;
+    if (under->release && !under->like)
+        return vs_json_fail(r, vs_json_member(r->object, "like_release"), err,
+                            "expected 'like' beside it, the engine of that release");
     return !under->release || vs_version_parse(under->release, &parsed) ||
            vs_json_fail(r, vs_json_member(r->object, "like_release"), err,
                         "found '%.40s', expected a release such as 0.17.1 or b2824",

@@ -1,6 +1,5 @@
 #include "import/samples.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -157,18 +156,15 @@ static bool unknown_content(const char *path, struct vs_err *err) {
     return false;
 }
 
-/* "[INFO" begins a line of a log. */
-static bool looks_like_json(const char *text) {
-    const char *first = text + strspn(text, BLANKS);
-    const char *next = *first == '[' ? first + 1 + strspn(first + 1, BLANKS) : first;
-    return *first == '{' || (*first == '[' && !isalpha((unsigned char)*next));
-}
-
 bool vs_samples_over(struct vs_arena *arena, const char *path, const char *text, size_t length,
                      struct vs_samples *samples, struct vs_err *err) {
     struct vs_tool_input in = {.arena = arena, .path = path, .text = text};
-    if (looks_like_json(text) && !vs_json_parse(arena, path, text, length, &in.root, err))
-        return false;
+    struct vs_err no_json = {0};
+    char first = text[strspn(text, BLANKS)];
+    /* Lines of logs begin with brackets too. */
+    if ((first == '{' || first == '[') &&
+        !vs_json_parse(arena, path, text, length, &in.root, &no_json))
+        in.root = NULL;
     if (in.root && in.root->kind == VS_JSON_OBJECT && vs_json_member(in.root, "schema"))
         return read_own(arena, path, in.root, samples, err);
     for (size_t i = 0; vs_tool_readers[i]; i++) {
@@ -180,7 +176,10 @@ bool vs_samples_over(struct vs_arena *arena, const char *path, const char *text,
         *samples = s;
         return true;
     }
-    return unknown_content(path, err);
+    if (!no_json.text[0])
+        return unknown_content(path, err);
+    *err = no_json;
+    return false;
 }
 
 bool vs_samples_read(struct vs_arena *arena, const char *path, struct vs_samples *samples,

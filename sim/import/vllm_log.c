@@ -98,7 +98,8 @@ static bool number_at(const char **at, double *value) {
     size_t sign = **at == '-', digits = strspn(*at + sign, "0123456789");
     const char *end = *at + sign + digits;
     size_t more = *end == '.' ? strspn(end + 1, "0123456789") : 0;
-    if (digits == 0 || digits + more > TEXT_MOST || (*end == '.' && more == 0))
+    if (digits == 0 || digits + more > TEXT_MOST || (*end == '.' && more == 0) || *end == 'x' ||
+        *end == 'X')
         return false;
     end += more > 0 ? more + 1 : 0;
     *value = strtod(*at, NULL);
@@ -115,8 +116,10 @@ static bool unit_at(const char *at) {
 
 static bool refuse(const struct log *log, const char *line, const char *at, const char *what,
                    struct vs_err *err) {
+    size_t length = strcspn(at, " \t;\r");
     return vs_err_at(err, log->path, (int)log->line, (int)(at - line) + 1,
-                     "found '%.*s', expected %s", (int)strcspn(at, " \t;\r") % TEXT_MOST, at, what);
+                     "found '%.*s', expected %s", (int)(length < TEXT_MOST ? length : TEXT_MOST),
+                     at, what);
 }
 
 static bool keep(struct log *log, enum figure figure, double value, const char *line,
@@ -197,7 +200,8 @@ static bool read_behind(struct log *log, const char *line, struct vs_err *err) {
 
 /* "tensor_parallel_size=4": how many ranks share the machine. */
 static void read_ranks(struct log *log, const char *line) {
-    static const char *const KEYS[] = {"tensor_parallel_size=", "pipeline_parallel_size="};
+    static const char *const KEYS[] = {
+        "tensor_parallel_size=", "pipeline_parallel_size=", "data_parallel_size="};
     double ranks = 1;
     for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
         const char *at = strstr(line, KEYS[i]);

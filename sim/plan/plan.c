@@ -16,10 +16,20 @@ void vs_phase_clear(struct vs_phase *phase, const char *name) {
     phase->ops.count = phase->mem.count = phase->deps.count = 0;
 }
 
+/* The type that a rule of the engine names; `fallback` where it has no such rule, NULL = none. */
+static bool rule_type(const struct vs_engine *engine, const char *rule, const char *fallback,
+                      const struct vs_type **type, struct vs_err *err) {
+    const char *word = vs_engine_rule(engine, rule, fallback);
+    *type = word ? vs_type_find(word) : NULL;
+    return *type || !word ||
+           vs_err_at(err, engine->file, 0, 0, "rule '%s': found '%.40s', expected a type", rule,
+                     word);
+}
+
 /* The type of tensors that a format leaves alone. The engine's rule "rest" says what its own files
  * have there, beside MXFP4. */
-static const struct vs_type *rest_type(const struct vs_case *c, const struct vs_format *format) {
-    const struct vs_type *own = vs_type_find(vs_engine_rule(c->engine, "rest", ""));
+static const struct vs_type *rest_type(const struct vs_case *c, const struct vs_format *format,
+                                       const struct vs_type *own) {
     if (format->kind == VS_FORMAT_PLAIN)
         return format->base;
     if (own && format->kind == VS_FORMAT_MX)
@@ -51,9 +61,12 @@ bool vs_plan_init(struct vs_plan *plan, struct vs_arena *arena, const struct vs_
     plan->reduce_bucket = VS_NO_BUFFER;
     plan->arena = arena;
     plan->pinned = !vs_is(&c->axes, VS_AXIS_PIN_MEMORY, "off");
-    if (!vs_format_parse(c->axes.at[VS_AXIS_WEIGHTS].text, &plan->format, err))
+    const struct vs_type *own_rest;
+    if (!vs_format_parse(c->axes.at[VS_AXIS_WEIGHTS].text, &plan->format, err) ||
+        !rule_type(c->engine, "rest", NULL, &own_rest, err) ||
+        !rule_type(c->engine, "state", "fp32", &plan->state_type, err))
         return false;
-    plan->rest = rest_type(c, &plan->format);
+    plan->rest = rest_type(c, &plan->format, own_rest);
     plan->weight_count = model->tensor_count;
     plan->weights = VS_NEW_ARRAY(arena, struct vs_weight, model->tensor_count);
     plan->layers = VS_NEW_ARRAY(arena, struct vs_layer, model->layers);
@@ -200,7 +213,7 @@ uint64_t vs_plan_kv_whole_bytes(const struct vs_plan *plan, uint32_t layer, uint
 }
 
 uint64_t vs_plan_state_layer_bytes(const struct vs_plan *plan, uint32_t layer) {
-    const struct vs_type *type = vs_type_find(vs_engine_rule(plan->c->engine, "state", "fp32"));
+    const struct vs_type *type = plan->state_type;
     return vs_part_bytes(vs_state_layer_bytes(plan->c->model, layer, type, type),
                          vs_plan_parts(plan));
 }

@@ -300,7 +300,8 @@ struct vs_plan {
     size_t weight_count;
     struct vs_layer *layers; /* model->layers of them */
     struct vs_format format;
-    const struct vs_type *rest; /* type of unquantized tensors */
+    const struct vs_type *rest;       /* type of unquantized tensors */
+    const struct vs_type *state_type; /* of what recurrent layers keep */
 
     /* what every task has */
     enum vs_attention_kind attention;

@@ -1,10 +1,17 @@
 /* Layers with a window: what engines keep of the cells outside it, and whether kernels pass over
  * them. The rules "window_chunks" (windows that are chunks), "window_mixed" (models that have
- * layers without a window too) and "window" of an engine say, the first one that it has: masked all
- * cells are kept, and all are gone over under a mask kept     all cells are kept, kernels skip
- * those outside pass     the window is kept, and room for the tokens of a pass; decoding goes over
- * both sliding  the window is kept The rule "window_none" lists families whose windows the engine
- * ignores. Where the rules are known from stands in the engine files. */
+ * layers without a window too) and "window" of an engine say, the first one that it has:
+ *
+ *   masked: all cells are kept, and all are gone over under a mask.
+ *
+ *   kept: all cells are kept, kernels skip those outside.
+ *
+ *   pass: the window is kept, and room for the tokens of a pass; decoding goes over both.
+ *
+ *   sliding: the window is kept.
+ *
+ * The rule "window_none" lists families whose windows the engine ignores. Where the rules are known
+ * from stands in the engine files. */
 #include "strategy/strategy.h"
 
 #include "engine/engine.h"

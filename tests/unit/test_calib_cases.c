@@ -220,10 +220,14 @@ START_TEST(refusals) {
             "of --ram (none)");
     refused(HEADER ROW("a", "--hw rtx4090+rtx3090 " RUN, "decode_tps", "1", "high"),
             "unequal devices");
-    refused(HEADER ROW("a", "--hw rtx4090 " RUN, "decode_tps", "100", "low")
-                ROW("b", "--hw rtx4090 " RUN, "fits", "1", "high")
-                    ROW("c", "--hw rtx4090 " RUN " --engine vllm", "decode_tps", "1", "high"),
-            "");
+    refused(HEADER ROW("a", "--hw rtx4090 " RUN, "decode_tps", "100", "high")
+                ROW("b", "--hw rtx4090 --set device.memory.bandwidth=300GB/s " RUN, "decode_tps",
+                    "100", "high"),
+            "case 'b': found --set");
+    refused(HEADER ROW("a", "--hw rtx4090 " RUN, "decode_tps", "6", "high")
+                ROW("b", "--hw rtx4090 " RUN, "decode_tps", "6", "high")
+                    ROW("c", "--hw rtx4090 " RUN, "decode_tps", "6", "high"),
+            "no fit passes near a row");
     refused(HEADER ROW("a", "--hw rtx4090 " RUN, "decode_tps", "100", "low")
                 ROW("b", "--hw rtx4090 " RUN, "fits", "1", "high")
                     ROW("c", "--hw rtx4090 " RUN, "train_tps", "1", "high"),

@@ -322,6 +322,7 @@ START_TEST(bad_files) {
     refused("{\"name\":\"e\"}", NULL, "schema");
     refused("{\"schema\":\"vramsim-model/1\"}", NULL, "vramsim-engine/1");
     refused(HEAD "\"tasks\":\"generate\"}", NULL, "array");
+    refused(HEAD TASKS ",\"like_release\":\"5\"}", NULL, "expected 'like' beside it");
     refused(HEAD TASKS ",\"task\":1}", NULL, "unknown key 'task'");
     refused(HEAD TASKS ",\"supports\":[]}", NULL, "object");
     refused(HEAD TASKS ",\"supports\":{\"generate\":[]}}", NULL, "object");
