@@ -8,7 +8,9 @@
 #include <string.h>
 
 static const size_t FILE_MOST = (size_t)1 << 30;
-static const double NUMBER_MOST = 1e18;
+static const double NUMBER_MOST = 1e18; /* bytes, flops, places */
+/* An executor works through these one by one, or makes shapes of them. */
+static const double TOKENS_MOST = 1e9, KERNELS_MOST = 1e6, SECONDS_MOST = 1e4;
 
 /* Where reading is, for messages: "plan.json: phases[2].operations[17]: ". */
 struct reading {
@@ -42,11 +44,15 @@ static bool get_text(const struct reading *r, const cJSON *object, const char *k
     return *out || fail(r, "%s: expected a string", key);
 }
 
-static bool get_number(const struct reading *r, const cJSON *object, const char *key, double *out) {
+static bool get_bounded(const struct reading *r, const cJSON *object, const char *key, double most,
+                        double *out) {
     const cJSON *member = cJSON_GetObjectItemCaseSensitive(object, key);
     *out = cJSON_IsNumber(member) ? member->valuedouble : -1;
-    return (*out >= 0 && *out <= NUMBER_MOST) ||
-           fail(r, "%s: expected a number from 0 to %g", key, NUMBER_MOST);
+    return (*out >= 0 && *out <= most) || fail(r, "%s: expected a number from 0 to %g", key, most);
+}
+
+static bool get_number(const struct reading *r, const cJSON *object, const char *key, double *out) {
+    return get_bounded(r, object, key, NUMBER_MOST, out);
 }
 
 static bool get_bool(const struct reading *r, const cJSON *object, const char *key, bool *out) {
@@ -252,9 +258,9 @@ static bool read_operation(const struct reading *r, const cJSON *object, const s
     if (!get_text(r, object, "kind", &op->kind) || !get_text(r, object, "what", &op->what) ||
         !read_lane(r, object, &op->lane) || !get_number(r, object, "flops", &op->flops) ||
         !get_number(r, object, "bytes", &op->bytes) ||
-        !get_number(r, object, "kernels", &op->kernels) ||
-        !get_number(r, object, "launches", &op->launches) ||
-        !get_number(r, object, "cost_s", &op->cost_s) ||
+        !get_bounded(r, object, "kernels", KERNELS_MOST, &op->kernels) ||
+        !get_bounded(r, object, "launches", KERNELS_MOST, &op->launches) ||
+        !get_bounded(r, object, "cost_s", SECONDS_MOST, &op->cost_s) ||
         !get_number(r, object, "weight_bits", &op->weight_bits) ||
         !get_bool(r, object, "fp32", &op->fp32) || !get_bool(r, object, "pinned", &op->pinned))
         return false;
@@ -270,7 +276,7 @@ static bool read_phase(struct reading *r, const cJSON *object, const struct plan
     const cJSON *list, *item, *seconds;
     if (!get_text(r, object, "name", &phase->name) ||
         !get_number(r, object, "count", &phase->count) ||
-        !get_number(r, object, "tokens", &phase->tokens) ||
+        !get_bounded(r, object, "tokens", TOKENS_MOST, &phase->tokens) ||
         !get_bool(r, object, "once", &phase->once) || !(list = get_array(r, object, "operations")))
         return false;
     seconds = cJSON_GetObjectItemCaseSensitive(object, "predicted_s");

@@ -20,7 +20,7 @@
  * An operation, in the order of issue:
  *   kind, lane        the words of plan/plan.h; a lane runs its operations in the order of issue
  *   what, layer       null outside the layers
- *   type, weight_bits of the weights that it reads, null = 16 bit
+ *   type, weight_bits of the weights that it reads; type null = 16 bit
  *   fp32, fp8, fp4    how it multiplies, else in 16 bit
  *   pinned            of what it copies
  *   flops, bytes      work, and traffic of the processor's memory or of the link
@@ -30,7 +30,8 @@
  *                     after the latency
  *   after             indices of operations of the phase that it waits for besides its lane
  *   memory            [{verb, buffer}]: actions, in order, just before it is issued. take; give;
- *                     touch (uses all pages); ensure (take unless held); accumulate (take, or where
+ *                     touch (uses all pages); draw (uses some); retire (gives what another stream
+ *                     may still use); ensure (take unless held); accumulate (take, or where
  *                     held take and give a temporary of that size)
  * Operations and buffers are numbered from 0 by their place. */
 #ifndef VS_RUN_PLAN_JSON_H
